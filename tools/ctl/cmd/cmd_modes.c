@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "../text/cleanup.h"
-#include "../text/kinds.h"
+#include "../compare/fleet_look.h"
 #include "../view/listing.h"
 #include "pathprof/fleet.h"
 #include "../text/text.h"
@@ -203,21 +203,12 @@ static int answer(struct question *q, struct pathprof_error *error)
 static int ask(struct question *q)
 {
 	struct pathprof_error error = {""};
-	struct kinds kinds;
-	int r = kinds_settle(q->store, &q->filter, &kinds);
+	int r = fleet_look(&q->fleet, q->store, &q->filter, "modes", PATHPROF_MODES_HOSTS_MIN,
+			   "each of two ways takes two");
 
 	if (r)
 		return r;
-	/* Even where all windows are of one kind: it says what paths count by. */
-	q->filter.kind = kinds.used;
-	r = pathprof_fleet_look(&q->fleet, q->store, &q->filter, &error);
-	if (r == 0 && q->fleet.host_cnt < PATHPROF_MODES_HOSTS_MIN)
-		return ctl_fail("modes: the database has %zu hosts, and two ways of two hosts each "
-				"take %d: ask a hub (--hub), or add parcels (`pathprofctl parcel`)",
-				q->fleet.host_cnt, PATHPROF_MODES_HOSTS_MIN);
-	if (r == 0)
-		r = pathprof_fleet_load(&q->groups, &q->fleet, q->store, &q->filter, NULL, NULL,
-					&error);
+	r = pathprof_fleet_load(&q->groups, &q->fleet, q->store, &q->filter, NULL, NULL, &error);
 	if (r == 0)
 		r = answer(q, &error);
 	return r < 0 ? ctl_fail_error("modes", r, &error) : CTL_OK;

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "../text/cleanup.h"
 #include "../compare/comparison.h"
-#include "../text/kinds.h"
+#include "../compare/fleet_look.h"
 #include "../view/listing.h"
 #include "pathprof/fleet.h"
 #include "../compare/selector.h"
@@ -307,22 +307,11 @@ static int answer(struct question *q)
 static int ask(struct question *q)
 {
 	struct pathprof_error error = {""};
-	struct kinds kinds;
-	int r = kinds_settle(q->store, &q->filter, &kinds);
+	int r = fleet_look(&q->fleet, q->store, &q->filter, "outliers", PATHPROF_FLEET_HOSTS_MIN,
+			   "this asks how one differs from others");
 
 	if (r)
 		return r;
-	/* Even where all windows are of one kind: it says what paths count by. */
-	q->filter.kind = kinds.used;
-	r = pathprof_fleet_look(&q->fleet, q->store, &q->filter, &error);
-	if (r < 0)
-		return ctl_fail_error("outliers", r, &error);
-	if (q->fleet.host_cnt < PATHPROF_FLEET_HOSTS_MIN)
-		return ctl_fail(
-			"outliers: the database has %zu hosts, and this asks how one differs "
-			"from others: ask a hub (--hub), or add parcels of %d hosts or more "
-			"(`pathprofctl parcel`)",
-			q->fleet.host_cnt, PATHPROF_FLEET_HOSTS_MIN);
 	r = load(q, &error);
 	return r < 0 ? ctl_fail_error("outliers", r, &error) : answer(q);
 }
