@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "text/cleanup.h"
 #include "oneshot.h"
 #include "scratch.h"
+#include "text/cleanup.h"
 
 #define ARGUMENTS_MAX 24
 #define SPAN_NS       (3600 * CTL_NS_PER_S)

@@ -9,16 +9,16 @@
 #include <unistd.h>
 
 #include "base/options.h"
-#include "text/cleanup.h"
+#include "code/keeper.h"
+#include "code/symbols.h"
 #include "ctl.h"
 #include "hub.h"
-#include "text/glossary.h"
-#include "code/keeper.h"
 #include "options.h"
-#include "text/output.h"
 #include "pathprof/parcel_store.h"
 #include "scratch.h"
-#include "code/symbols.h"
+#include "text/cleanup.h"
+#include "text/glossary.h"
+#include "text/output.h"
 #include "text/term.h"
 
 static const struct ctl_verb verbs[] = {

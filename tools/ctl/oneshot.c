@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "text/cleanup.h"
 #include "ctl.h"
+#include "text/cleanup.h"
 
 char *oneshot_program(const char *name)
 {

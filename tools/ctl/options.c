@@ -12,17 +12,17 @@
 #include "base/clock.h"
 #include "base/options.h"
 #include "base/units.h"
-#include "text/kinds.h"
-#include "pathprof/combine.h"
-#include "ctl.h"
 #include "code/names.h"
+#include "compare/side.h"
+#include "ctl.h"
+#include "pathprof/combine.h"
 #include "pathprof/format.h"
 #include "pathprof/labels.h"
 #include "pathprof/parcel.h"
 #include "pathprof/sources.h"
-#include "compare/side.h"
-#include "untested/untested.h"
+#include "text/kinds.h"
 #include "text/when.h"
+#include "untested/untested.h"
 
 static int set_number(const char *value, uint64_t most, uint64_t *ret_number)
 {

@@ -10,9 +10,9 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
-#include "base/vector.h"
 #include "../../core/pp_decode.h"
 #include "../code/pp_insn.h"
+#include "base/vector.h"
 #include "pathprof/build_id.h"
 #include "pp_address.h"
 

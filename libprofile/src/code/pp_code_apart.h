@@ -12,11 +12,11 @@
 #ifndef PP_CODE_APART_H
 #define PP_CODE_APART_H
 
+#include "../graph/pp_graph_cache.h"
 #include "pathprof/apart.h"
 #include "pathprof/graph.h"
 #include "pathprof/inlines.h"
 #include "pp_code.h"
-#include "../graph/pp_graph_cache.h"
 
 enum pp_code_question {
 	PP_ASK_BUILD_ID = 1, /* of the descriptor that comes along, whatever it is */

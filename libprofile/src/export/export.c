@@ -7,9 +7,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "../branch/pp_branch_profile.h"
 #include "../code/pp_code_apart.h"
 #include "pathprof/build_id.h"
-#include "../branch/pp_branch_profile.h"
 
 uint64_t pp_export_address(const struct pp_export *x, uint64_t offset)
 {

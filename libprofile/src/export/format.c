@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "pp_export.h"
 #include "../format/pp_recording.h"
+#include "pp_export.h"
 
 struct format {
 	const char *name;

@@ -9,9 +9,9 @@
 #ifndef PP_EXPORT_H
 #define PP_EXPORT_H
 
-#include "pathprof/export.h"
 #include "../branch/pp_address.h"
 #include "../branch/pp_branch_profile.h"
+#include "pathprof/export.h"
 
 struct pp_export {
 	enum pathprof_format format;

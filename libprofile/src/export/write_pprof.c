@@ -18,9 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../code/pp_code.h"
 #include "base/table.h"
 #include "base/vector.h"
-#include "../code/pp_code.h"
 #include "pathprof/profile.h"
 #include "pp_callers.h"
 #include "pp_pprof.h"

@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../code/pp_code_apart.h"
 #include "pathprof/build_id.h"
 #include "pp_builder.h"
-#include "../code/pp_code_apart.h"
 
 #include <gelf.h>
 

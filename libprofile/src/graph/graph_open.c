@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "../code/pp_code_apart.h"
 #include "pathprof/build_id.h"
 #include "pathprof/foreign.h"
-#include "../code/pp_code_apart.h"
 
 /* Of the file or its debug file, whichever names are taken from. They are not read for that. */
 static uint32_t count_symbols(struct pathprof_code *code)

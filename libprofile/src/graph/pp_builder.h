@@ -29,10 +29,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/table.h"
-#include "base/vector.h"
 #include "../../core/pp_decode.h"
 #include "../code/pp_functions.h"
+#include "base/table.h"
+#include "base/vector.h"
 
 #define PP_NONE UINT32_MAX
 

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../code/pp_code.h"
 #include "../branch/pp_branch_profile.h"
 #include "../branch/pp_code_ranges.h"
+#include "../code/pp_code.h"
 #include "pathprof/mapped.h"
 #include "pathprof/recorded_spaces.h"
 #include "pp_import_chain.h"

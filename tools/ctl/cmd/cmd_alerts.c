@@ -2,10 +2,10 @@
 /* pathprofctl alerts: the alerts' states and when they last fired and resolved. */
 #include <stdio.h>
 
-#include "../text/cleanup.h"
 #include "../ctl.h"
-#include "../view/listing.h"
+#include "../text/cleanup.h"
 #include "../text/text.h"
+#include "../view/listing.h"
 
 static const char *state_name(const struct pathprof_alert_state *state)
 {

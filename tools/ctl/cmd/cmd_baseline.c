@@ -13,13 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../compare/selector.h"
 #include "../ctl.h"
 #include "../text/cleanup.h"
-#include "../view/json.h"
 #include "../text/kinds.h"
-#include "../compare/selector.h"
 #include "../text/table.h"
 #include "../text/text.h"
+#include "../view/json.h"
 
 #define SUFFIX ".baseline"
 

@@ -11,17 +11,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "../text/cleanup.h"
 #include "../compare/combine_losses.h"
-#include "../ctl.h"
-#include "../text/output.h"
-#include "pathprof/combine.h"
-#include "pathprof/profile.h"
-#include "../scratch.h"
 #include "../compare/selector.h"
 #include "../compare/side_load.h"
+#include "../ctl.h"
+#include "../scratch.h"
+#include "../text/cleanup.h"
+#include "../text/output.h"
 #include "../text/text.h"
+#include "base/clock.h"
+#include "pathprof/combine.h"
+#include "pathprof/profile.h"
 
 #define PROFILE_BYTES_MAX ((size_t)1 << 32)
 

@@ -4,8 +4,8 @@
  * profile, another build), and what makes the difference.
  */
 #include "../compare/comparison.h"
-#include "../ctl.h"
 #include "../compare/selector.h"
+#include "../ctl.h"
 #include "../text/svg.h"
 
 #define DEFAULT_LIMIT 10

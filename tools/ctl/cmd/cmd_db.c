@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "../text/cleanup.h"
-#include "../view/json.h"
 #include "../text/text.h"
+#include "../view/json.h"
 
 static int check(const struct ctl_options *options)
 {

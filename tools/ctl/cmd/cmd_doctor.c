@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../text/cleanup.h"
 #include "../doctor/doctor.h"
-#include "../view/json.h"
-#include "pathprof/sources.h"
+#include "../text/cleanup.h"
 #include "../text/term.h"
 #include "../text/text.h"
+#include "../view/json.h"
+#include "pathprof/sources.h"
 
 static const char *const state_names[] = {"ok", "no", "warn"};
 

@@ -3,13 +3,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "../text/cleanup.h"
-#include "../ctl.h"
 #include "../compare/drifts.h"
-#include "../view/json.h"
+#include "../ctl.h"
+#include "../text/cleanup.h"
 #include "../text/svg.h"
 #include "../text/table.h"
 #include "../text/text.h"
+#include "../view/json.h"
 
 static double threshold_of(const struct ctl_options *options)
 {

@@ -13,20 +13,20 @@
 #include <unistd.h>
 
 #include "../code/apart.h"
-#include "../text/cleanup.h"
+#include "../code/symbols.h"
 #include "../ctl.h"
-#include "../text/kinds.h"
-#include "../view/measure.h"
-#include "../text/output.h"
 #include "../exchange/export_callers.h"
 #include "../exchange/export_enough.h"
 #include "../exchange/export_stacks.h"
+#include "../exchange/recording.h"
+#include "../text/cleanup.h"
+#include "../text/kinds.h"
+#include "../text/output.h"
+#include "../text/text.h"
+#include "../view/measure.h"
 #include "pathprof/export.h"
 #include "pathprof/ledger.h"
 #include "pathprof/path_counts.h"
-#include "../exchange/recording.h"
-#include "../code/symbols.h"
-#include "../text/text.h"
 
 /* The binary that is exported, and what is known of it. */
 struct exported {

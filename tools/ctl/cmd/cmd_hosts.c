@@ -6,10 +6,10 @@
 #include <stdio.h>
 
 #include "../text/cleanup.h"
+#include "../text/text.h"
 #include "../view/listing.h"
 #include "../view/parcel_show.h"
 #include "pathprof/parcel_store.h"
-#include "../text/text.h"
 
 static const struct table_column columns[] = {
 	{"HOST", TABLE_SHRINK},

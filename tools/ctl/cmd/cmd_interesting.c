@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/vector.h"
 #include "../text/cleanup.h"
 #include "../text/output.h"
+#include "base/vector.h"
 #include "pathprof/interesting.h"
 #include "pathprof/path_counts.h"
 

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../text/cleanup.h"
 #include "../compare/fleet_look.h"
+#include "../text/cleanup.h"
+#include "../text/text.h"
 #include "../view/listing.h"
 #include "pathprof/fleet.h"
-#include "../text/text.h"
 
 #define BINARIES_DEFAULT 10 /* the heaviest */
 #define HOSTS_SHOWN      3

@@ -10,14 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "../text/cleanup.h"
 #include "../compare/comparison.h"
 #include "../compare/fleet_look.h"
-#include "../view/listing.h"
-#include "pathprof/fleet.h"
 #include "../compare/selector.h"
+#include "../text/cleanup.h"
 #include "../text/text.h"
+#include "../view/listing.h"
+#include "base/clock.h"
+#include "pathprof/fleet.h"
 
 #define BINARIES_DEFAULT 10 /* the heaviest */
 #define QUIET_NS         (2 * PP_NSEC_PER_SEC)

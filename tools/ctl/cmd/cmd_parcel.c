@@ -13,14 +13,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../text/cleanup.h"
 #include "../ctl.h"
-#include "../view/listing.h"
+#include "../text/cleanup.h"
 #include "../text/output.h"
+#include "../text/text.h"
+#include "../view/listing.h"
 #include "../view/parcel_show.h"
 #include "pathprof/parcel_names.h"
 #include "pathprof/parcel_store.h"
-#include "../text/text.h"
 
 struct slots {
 	int64_t *slots;

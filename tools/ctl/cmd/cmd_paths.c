@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../text/cleanup.h"
 #include "../function/counted.h"
 #include "../function/target.h"
+#include "../text/cleanup.h"
 #include "../text/text.h"
 #include "../view/view.h"
 

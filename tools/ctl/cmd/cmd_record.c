@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "../oneshot.h"
 #include "../text/term.h"
+#include "base/clock.h"
 
 #define DEFAULT_OUTPUT "pathprof.db"
 #define ARGUMENTS_MAX  18 /* ours, before the command's */

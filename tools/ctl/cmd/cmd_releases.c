@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../text/cleanup.h"
 #include "../compare/comparison.h"
+#include "../compare/selector.h"
+#include "../text/cleanup.h"
 #include "../text/kinds.h"
+#include "../text/text.h"
 #include "../view/listing.h"
 #include "pathprof/fleet.h"
-#include "../compare/selector.h"
-#include "../text/text.h"
 
 #define PROGRAMS_DEFAULT 10
 #define DIGITS           12 /* of a build-id, in a table */

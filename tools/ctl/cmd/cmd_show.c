@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/units.h"
-#include "../text/cleanup.h"
 #include "../function/counted.h"
 #include "../function/number.h"
 #include "../function/show.h"
+#include "../text/cleanup.h"
+#include "base/units.h"
 
 static int show_id(const struct ctl_options *options, struct view_query *query, int64_t id)
 {

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../text/cleanup.h"
-#include "../view/json.h"
 #include "../doctor/relay_status.h"
 #include "../doctor/status.h"
+#include "../text/cleanup.h"
 #include "../text/term.h"
 #include "../text/text.h"
+#include "../view/json.h"
 
 static void line(const char *name, const char *text)
 {

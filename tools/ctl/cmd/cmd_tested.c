@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/table.h"
-#include "../text/cleanup.h"
 #include "../ctl.h"
-#include "../view/listing.h"
-#include "../untested/tested.h"
+#include "../text/cleanup.h"
 #include "../text/text.h"
+#include "../untested/tested.h"
+#include "../view/listing.h"
+#include "base/table.h"
 
 #define PROFILE_BYTES ((size_t)4 << 30)
 #define PATHS_MAX     (1u << 28)

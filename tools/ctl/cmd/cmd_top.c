@@ -7,8 +7,8 @@
 #include "../text/cleanup.h"
 #include "../text/span.h"
 #include "../text/text.h"
-#include "top_screen.h"
 #include "../view/view.h"
+#include "top_screen.h"
 
 #define DEFAULT_SPAN_NS (300 * CTL_NS_PER_S)
 #define DEFAULT_LIMIT   25

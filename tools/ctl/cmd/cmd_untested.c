@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../text/cleanup.h"
 #include "../ctl.h"
-#include "../view/json.h"
+#include "../text/cleanup.h"
 #include "../text/kinds.h"
 #include "../text/table.h"
 #include "../text/text.h"
 #include "../untested/untested_report.h"
+#include "../view/json.h"
 
 #define DEFAULT_LIMIT 20
 

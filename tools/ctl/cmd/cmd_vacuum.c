@@ -10,8 +10,8 @@
 #include <time.h>
 
 #include "../text/cleanup.h"
-#include "../view/json.h"
 #include "../text/text.h"
+#include "../view/json.h"
 
 static void report(const struct ctl_options *options, uint64_t removed, uint64_t bytes)
 {

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "../text/cleanup.h"
-#include "../view/json.h"
 #include "../text/table.h"
 #include "../text/text.h"
+#include "../view/json.h"
 
 #define TOP_DEFAULT  3
 #define BAR_WIDTH    10

@@ -16,15 +16,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/clock.h"
-#include "../function/cfg.h"
-#include "../text/cleanup.h"
 #include "../ctl.h"
-#include "../function/show.h"
-#include "../text/span.h"
 #include "../doctor/status.h"
+#include "../function/cfg.h"
+#include "../function/show.h"
 #include "../function/target.h"
+#include "../text/cleanup.h"
+#include "../text/span.h"
 #include "../text/text.h"
+#include "base/clock.h"
 #include "top_narrow.h"
 
 #define REFRESH_MS  1000

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apart.h"
 #include "../text/brief_name.h"
 #include "../text/cleanup.h"
+#include "apart.h"
 
 /* Names come from files of others, and their reader recurses. */
 #define NAME_MAX_LEN 2048

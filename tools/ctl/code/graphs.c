@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 
 #include "../text/cleanup.h"
+#include "../text/text.h"
 #include "keeper.h"
 #include "pathprof/graph.h"
-#include "../text/text.h"
 
 static void say_progress(void *context, uint64_t done, uint64_t total)
 {

@@ -16,12 +16,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/progress.h"
 #include "../text/cleanup.h"
-#include "pathprof/foreign.h"
 #include "../text/term.h"
 #include "../text/text.h"
+#include "base/clock.h"
+#include "base/progress.h"
+#include "pathprof/foreign.h"
 
 #define LOOK_NS    250000000
 #define SILENT_S   5

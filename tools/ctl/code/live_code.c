@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "apart.h"
-#include "../text/cleanup.h"
 #include "../ctl.h"
-#include "pathprof/foreign.h"
+#include "../text/cleanup.h"
 #include "../text/text.h"
+#include "apart.h"
+#include "pathprof/foreign.h"
 
 #define TRIES_MAX 32 /* processes that have the name mapped */
 

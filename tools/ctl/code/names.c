@@ -7,8 +7,8 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/search.h"
 #include "../text/cleanup.h"
+#include "base/search.h"
 #include "demangle.h"
 
 /* Parameters and template arguments that are longer than this help nobody. */

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "../text/cleanup.h"
 #include "../ctl.h"
+#include "../text/cleanup.h"
 #include "demangle.h"
 
 /* Letters that two names may differ in, and how long a name must be for each. */

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "apart.h"
 #include "../text/cleanup.h"
+#include "apart.h"
 #include "pathprof/foreign.h"
 
 #define FILE_MAX_BYTES (16 << 20)

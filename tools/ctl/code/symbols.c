@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/search.h"
-#include "apart.h"
 #include "../text/cleanup.h"
+#include "../text/text.h"
+#include "apart.h"
+#include "base/search.h"
 #include "live_code.h"
 #include "names.h"
 #include "pathprof/path_counts.h"
-#include "../text/text.h"
 
 #define JIT_NAME_SIZE 512
 

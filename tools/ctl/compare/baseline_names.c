@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../code/symbols.h"
 #include "../text/cleanup.h"
 #include "pathprof/match.h"
-#include "../code/symbols.h"
 
 #define SAMPLES_MIN 200
 

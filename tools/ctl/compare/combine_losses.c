@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "../text/cleanup.h"
-#include "pathprof/compare.h"
 #include "../text/table.h"
+#include "pathprof/compare.h"
 
 static int measure_method(struct combine_losses *losses, enum pathprof_combine_method method,
 			  const struct pathprof_distribution *const *inputs, bool branches)

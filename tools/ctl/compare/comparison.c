@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "../text/cleanup.h"
-#include "side_load.h"
 #include "../text/text.h"
+#include "side_load.h"
 
 /* ---------------------------------------------------------------- figures */
 

@@ -13,9 +13,9 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "../view/shares.h"
 #include "pathprof/compare.h"
 #include "pathprof/drift.h"
-#include "../view/shares.h"
 #include "side.h"
 #include "side_load.h"
 

@@ -7,9 +7,9 @@
 #include <stdio.h>
 
 #include "../text/cleanup.h"
-#include "../view/json.h"
 #include "../text/table.h"
 #include "../text/text.h"
+#include "../view/json.h"
 
 #define BAR_WIDTH 10
 #define SHOWN_MIN 0.00005 /* bits; less is shown as none */

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "../text/cleanup.h"
-#include "drifts.h"
 #include "../text/kinds.h"
+#include "drifts.h"
 #include "pathprof/judge.h"
 #include "selector.h"
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "../text/cleanup.h"
-#include "drifts.h"
 #include "../text/svg.h"
 #include "../text/text.h"
+#include "drifts.h"
 
 #define PANELS_MAX   12
 #define WIDTH        900.0

@@ -9,13 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "../text/cleanup.h"
 #include "../text/kinds.h"
-#include "pathprof/labels.h"
-#include "side_load.h"
 #include "../text/text.h"
 #include "../text/when.h"
+#include "base/clock.h"
+#include "pathprof/labels.h"
+#include "side_load.h"
 
 #define HOST_PREFIX       "host:"
 #define LABEL_PREFIX      "label:"

@@ -8,8 +8,8 @@
 
 #include "../text/cleanup.h"
 #include "../text/kinds.h"
-#include "pathprof/events.h"
 #include "../text/text.h"
+#include "pathprof/events.h"
 
 const char *side_kind_name(enum side_kind kind)
 {

@@ -15,10 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../code/symbols.h"
 #include "../ctl.h"
 #include "../view/measure.h"
 #include "pathprof/distribution.h"
-#include "../code/symbols.h"
 
 enum side_kind {
 	SIDE_PATHS,

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "../text/cleanup.h"
+#include "../text/text.h"
 #include "pathprof/events.h"
 #include "pathprof/profile.h"
-#include "../text/text.h"
 
 static struct pathprof_code *code_of(const struct side *side, const struct side_item *item)
 {

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../text/cleanup.h"
 #include "../ctl.h"
+#include "../text/cleanup.h"
+#include "../text/text.h"
 #include "pathprof/events.h"
 #include "pathprof/match.h"
 #include "pathprof/portable.h"
-#include "../text/text.h"
 
 /* A build: its side's binary, and what names its paths: its code, or what the store kept of it. */
 struct build {

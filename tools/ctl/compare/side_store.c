@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "pathprof/drift.h"
 #include "../text/text.h"
+#include "pathprof/drift.h"
 
 #define WINDOWS_MAX 16 /* of which the dispersion is taken */
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "../text/cleanup.h"
-#include "pathprof/profile_text.h"
 #include "../text/text.h"
+#include "pathprof/profile_text.h"
 
 #define KEY_MAX 256 /* longer ones are none of ours */
 

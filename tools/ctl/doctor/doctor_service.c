@@ -16,11 +16,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../text/cleanup.h"
 #include "../oneshot.h"
-#include "status.h"
+#include "../text/cleanup.h"
 #include "../text/text.h"
 #include "../text/unit.h"
+#include "status.h"
 
 /* As sysexits.h and pathprofd(8) have it. */
 #define EXIT_SETTINGS 78

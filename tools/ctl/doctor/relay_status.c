@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "../text/cleanup.h"
+#include "../text/unit.h"
 #include "pathprof/foreign.h"
 #include "status.h"
-#include "../text/unit.h"
 
 /* ---------------------------------------------------------------- what waits */
 

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "../text/cleanup.h"
 #include "../ctl.h"
+#include "../text/cleanup.h"
 #include "../text/text.h"
+#include "base/clock.h"
 
 #define OLD_AT_LEAST_S 30
 

@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "../view/callers.h"
-#include "../text/cleanup.h"
-#include "../ctl.h"
 #include "../code/symbols.h"
+#include "../ctl.h"
+#include "../text/cleanup.h"
+#include "../view/callers.h"
 
 /* A chain is known by its innermost caller: chains[i] is that of callers->list[i]. */
 struct export_callers {

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../text/cleanup.h"
 #include "../code/keeper.h"
+#include "../text/cleanup.h"
+#include "../text/text.h"
 #include "pathprof/recording_branches.h"
 #include "recording.h"
-#include "../text/text.h"
 
 /* More of the ranges than this do not fit: BOLT's bound for "probably not the same binary". */
 #define MISFIT_SHARE 0.1

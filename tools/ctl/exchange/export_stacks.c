@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../text/cleanup.h"
+#include "../text/text.h"
+#include "../view/callers.h"
 #include "base/clock.h"
 #include "base/table.h"
-#include "../view/callers.h"
-#include "../text/cleanup.h"
 #include "export_callers.h"
-#include "../text/text.h"
 
 struct stacks {
 	const struct shares *shares;

@@ -17,8 +17,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "pathprof/export.h"
 #include "../view/view.h"
+#include "pathprof/export.h"
 
 /*
  * Reads what query's filter selects. *ret_figure, as pathprof_export_figure() has it: "runs" where

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "../text/cleanup.h"
-#include "../view/json.h"
-#include "pathprof/path_counts.h"
 #include "../text/text.h"
+#include "../view/json.h"
+#include "base/clock.h"
+#include "pathprof/path_counts.h"
 
 #define PROFILE_BYTES ((size_t)1 << 30)
 /* Between two lines that say how far it is. */

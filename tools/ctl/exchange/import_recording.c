@@ -10,12 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../text/cleanup.h"
+#include "../text/when.h"
 #include "base/clock.h"
 #include "base/progress.h"
-#include "../text/cleanup.h"
 #include "import_report.h"
 #include "recording.h"
-#include "../text/when.h"
 
 #define WINDOW_NS (60 * CTL_NS_PER_S)
 /* Progress is told so often. */

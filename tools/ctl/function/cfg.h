@@ -18,8 +18,8 @@
 
 #include <stdio.h>
 
-#include "../view/measure.h"
 #include "../code/source_text.h"
+#include "../view/measure.h"
 #include "target.h"
 
 struct cfg_edge {

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cfg.h"
 #include "../text/cleanup.h"
+#include "cfg.h"
 
 #define BRANCHES_MAX 32
 #define STEPS_MAX    (1U << 18) /* calls between two branches lead on in the file, so it ends */

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cfg.h"
 #include "../text/cleanup.h"
 #include "../text/text.h"
+#include "cfg.h"
 
 /* ---------------------------------------------------------------- colours */
 

@@ -2,9 +2,9 @@
 /* A function's control flow as one JSON object: the same blocks and edges as the other forms. */
 #include <inttypes.h>
 
-#include "cfg.h"
 #include "../text/cleanup.h"
 #include "../view/json.h"
+#include "cfg.h"
 
 static json_t *edge_json(const struct cfg *cfg, uint32_t e)
 {

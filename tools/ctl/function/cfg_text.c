@@ -3,10 +3,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "cfg.h"
 #include "../text/cleanup.h"
 #include "../text/term.h"
 #include "../text/text.h"
+#include "cfg.h"
 
 #define BAR_WIDTH 10
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cfg.h"
 #include "../text/cleanup.h"
+#include "cfg.h"
 
 #define TEXT_SIZE 256
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "../code/apart.h"
-#include "../text/cleanup.h"
 #include "../code/source_text.h"
+#include "../text/cleanup.h"
 #include "../text/text.h"
 
 /* ---------------------------------------------------------------- the way of one */

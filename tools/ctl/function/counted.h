@@ -7,8 +7,8 @@
 #ifndef CTL_COUNTED_H
 #define CTL_COUNTED_H
 
-#include "pathprof/path_counts.h"
 #include "../view/view.h"
+#include "pathprof/path_counts.h"
 
 struct counted_way {
 	struct pathprof_counted *counted; /* whose the lines are */

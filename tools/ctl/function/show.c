@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../code/source_text.h"
 #include "../text/cleanup.h"
-#include "counted.h"
+#include "../text/text.h"
 #include "../view/shares.h"
+#include "counted.h"
 #include "number.h"
 #include "show_callers.h"
-#include "../code/source_text.h"
-#include "../text/text.h"
 
 #define INSTRUCTION_SIZE 256
 

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "target.h"
 #include "../view/view.h"
+#include "target.h"
 
 /*
  * Writes path id as text, or as one JSON object when json. query's store, symbols and filter are

@@ -10,14 +10,14 @@
 #include <unistd.h>
 
 #include "../code/apart.h"
-#include "base/units.h"
-#include "../text/cleanup.h"
-#include "../ctl.h"
 #include "../code/names.h"
-#include "../options.h"
-#include "pathprof/path_counts.h"
 #include "../code/similar.h"
+#include "../ctl.h"
+#include "../options.h"
+#include "../text/cleanup.h"
 #include "../text/text.h"
+#include "base/units.h"
+#include "pathprof/path_counts.h"
 
 /* A binary that may hold the function. */
 struct candidate {

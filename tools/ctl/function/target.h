@@ -17,10 +17,10 @@
 #ifndef CTL_TARGET_H
 #define CTL_TARGET_H
 
+#include "../view/view.h"
 #include "pathprof/flow.h"
 #include "pathprof/function_paths.h"
 #include "pathprof/graph.h"
-#include "../view/view.h"
 
 struct target {
 	struct pathprof_build_id id;

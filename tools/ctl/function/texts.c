@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/table.h"
-#include "../text/cleanup.h"
 #include "../code/demangle.h"
 #include "../code/source_text.h"
+#include "../text/cleanup.h"
+#include "base/table.h"
 
 #define TEXT_BYTES_MAX 4096
 #define NAMES_BYTES    8192 /* of a question: readable ones are longer */

@@ -2,8 +2,8 @@
 /* Where "the last five minutes" end: see span.h. */
 #include "span.h"
 
-#include "base/clock.h"
 #include "../ctl.h"
+#include "base/clock.h"
 
 static int newest_end(void *context, const struct pathprof_window_row *row)
 {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../text/cleanup.h"
 #include "../ctl.h"
+#include "../text/cleanup.h"
 
 struct reading {
 	struct tested *tested;

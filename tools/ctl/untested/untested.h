@@ -26,10 +26,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../code/symbols.h"
 #include "pathprof/graph.h"
 #include "pathprof/match.h"
 #include "pathprof/unseen.h"
-#include "../code/symbols.h"
 #include "tested.h"
 
 enum untested_unit {

@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../ctl.h"
+#include "../text/cleanup.h"
+#include "../text/text.h"
 #include "base/variants.h"
 #include "base/vector.h"
-#include "../text/cleanup.h"
-#include "../ctl.h"
-#include "../text/text.h"
 
 /* ---------------------------------------------------------------- names */
 

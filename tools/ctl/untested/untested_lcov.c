@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/table.h"
 #include "../text/cleanup.h"
+#include "base/table.h"
 
 #define LINES_MAX        (1u << 26)
 #define INSTRUCTION_SIZE 256

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "../text/cleanup.h"
-#include "../view/json.h"
 #include "../text/text.h"
+#include "../view/json.h"
 
 #define SCHEMA                                                                                     \
 	"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"                      \

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/search.h"
 #include "../text/cleanup.h"
+#include "base/search.h"
 
 #define CROSSINGS_MAX (1u << 29)
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../text/cleanup.h"
 #include "base/search.h"
 #include "base/variants.h"
-#include "../text/cleanup.h"
 
 int untested_set_add_binary(struct untested_work *w, const struct pathprof_build_id *id,
 			    const char *name, uint32_t *ret_index)

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/table.h"
 #include "../text/cleanup.h"
-#include "../view/json.h"
 #include "../text/table.h"
 #include "../text/text.h"
+#include "../view/json.h"
+#include "base/table.h"
 
 #define FUNCTIONS_MAX (1u << 26)
 

@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-#include "base/search.h"
-#include "../text/cleanup.h"
 #include "../ctl.h"
+#include "../text/cleanup.h"
+#include "base/search.h"
 
 struct loading {
 	struct callers *callers;

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "pathprof/store.h"
 #include "../code/symbols.h"
+#include "pathprof/store.h"
 
 /* A function that called, which was called by its parent. */
 struct caller {

@@ -6,8 +6,8 @@
 #include <math.h>
 
 #include "../text/cleanup.h"
-#include "pathprof/profile.h"
 #include "../text/text.h"
+#include "pathprof/profile.h"
 
 void json_rows_begin(struct json_rows *rows, FILE *out)
 {

@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "pathprof/build_id.h"
 #include "../code/symbols.h"
+#include "pathprof/build_id.h"
 
 struct json_rows {
 	FILE *out;

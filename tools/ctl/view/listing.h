@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-#include "json.h"
 #include "../text/table.h"
+#include "json.h"
 
 struct listing {
 	struct table table;

@@ -5,10 +5,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "../text/cleanup.h"
 #include "../ctl.h"
-#include "json.h"
+#include "../text/cleanup.h"
 #include "../text/text.h"
+#include "json.h"
 #include "window_text.h"
 
 char *parcel_store_text(const uint8_t store[PATHPROF_PARCEL_STORE_BYTES],

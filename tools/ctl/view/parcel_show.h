@@ -5,8 +5,8 @@
 
 #include <jansson.h>
 
-#include "pathprof/parcel.h"
 #include "../text/table.h"
+#include "pathprof/parcel.h"
 
 void parcel_table_init(struct table *table);
 void parcel_add_cells(struct table *table, const struct pathprof_parcel *parcel);

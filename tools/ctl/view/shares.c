@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "../text/cleanup.h"
+#include "../text/text.h"
 #include "measure.h"
 #include "shares_index.h"
-#include "../text/text.h"
 
 #define USEC_A_SEC 1e6
 

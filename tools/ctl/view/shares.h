@@ -16,9 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../code/symbols.h"
 #include "../text/kinds.h"
 #include "pathprof/shares.h"
-#include "../code/symbols.h"
 
 /* The figures that a row has. */
 struct figures {

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../text/cleanup.h"
 #include "../ctl.h"
+#include "../text/cleanup.h"
 #include "../text/text.h"
 
 static const struct view *const live_views[] = {

@@ -9,13 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../code/symbols.h"
 #include "../ctl.h"
-#include "json.h"
 #include "../text/kinds.h"
+#include "../text/table.h"
+#include "json.h"
 #include "measure.h"
 #include "shares.h"
-#include "../code/symbols.h"
-#include "../text/table.h"
 
 /* What is asked, and what the answer goes into. */
 struct view_query {

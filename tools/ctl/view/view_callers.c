@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/table.h"
-#include "callers.h"
 #include "../text/cleanup.h"
 #include "../text/text.h"
+#include "base/table.h"
+#include "callers.h"
 #include "view.h"
 
 /* The subject of a row: a function of the shares and the name of its caller. */

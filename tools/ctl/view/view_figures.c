@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "../text/cleanup.h"
-#include "shares.h"
 #include "../text/text.h"
+#include "shares.h"
 #include "view.h"
 
 #define TITLE_COLUMNS_MAX 6

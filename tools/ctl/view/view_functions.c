@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/table.h"
 #include "../text/cleanup.h"
 #include "../text/text.h"
+#include "base/table.h"
 #include "view.h"
 
 #define ELSEWHERE_CNT 2 /* rows besides the functions */
