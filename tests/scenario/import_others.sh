@@ -302,6 +302,40 @@ else
 	echo "skip again: no perf2bolt-22"
 fi
 
+# A jump alone behind a conditional branch is the branch's other end, unless it leaves its function,
+# be it into another's middle: then it is a block, as perf2bolt has it.
+cat >leaves.s <<-'END'
+	.globl _start
+	.type other,@function
+	other:
+		incl %eax
+		nop
+	.Linner:
+		incl %ebx
+		ret
+	.size other,.-other
+	.type _start,@function
+	_start:
+		decl %ecx
+		jne 1f
+		jmp .Linner
+	1:	incl %edx
+		jne 2f
+		jmp 1b
+	2:	ret
+	.size _start,.-_start
+END
+gcc -nostdlib -static -Wl,--build-id -o leaves leaves.s || exit 1
+start=$((16#$(nm leaves | sed -n 's/ T _start$//p')))
+printf 'F %x %x 5\n' $start $((start + 4)) $((start + 6)) $((start + 10)) >leaves.txt
+"$ctl" export --recording leaves.txt --recording-format bolt-preagg --file leaves -F bolt-fdata \
+	-o leaves.fdata 2>said
+is "falls: onto a jump out of its function" "$(cat leaves.fdata)" "1 _start 2 1 _start 4 0 5"
+if command -v perf2bolt-22 >/dev/null; then
+	perf2bolt-22 --pa -p leaves.txt -o bolt.fdata leaves >said 2>&1 || cat said
+	is "falls: perf2bolt's" "$(cat bolt.fdata)" "$(cat leaves.fdata)"
+fi
+
 # ---------------------------------------------------------------- files that lie elsewhere
 
 # Recorded as /usr/bin/elsewhere; the file is a relative name at import, and is found again from

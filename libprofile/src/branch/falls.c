@@ -16,10 +16,11 @@
 static bool is_jump_alone(const struct pathprof_graph *g, uint32_t b)
 {
 	const struct pathprof_graph_block *block = &g->blocks[b];
+	const struct pathprof_edge *edge = &g->edges[block->first_edge];
 
 	return block->kind == PERF_BR_UNCOND && block->start == block->last &&
-	       block[1].first_edge > block->first_edge &&
-	       g->edges[block->first_edge].kind == PATHPROF_EDGE_JUMP;
+	       block[1].first_edge > block->first_edge && edge->kind == PATHPROF_EDGE_JUMP &&
+	       edge->to != PATHPROF_GRAPH_NONE && g->blocks[edge->to].function == block->function;
 }
 
 void pp_falls_heads(const struct pathprof_graph *g, uint8_t *heads)
