@@ -431,6 +431,13 @@ for file in app.data text; do
 		read_both packed $format packed
 		is "packed: $file by $tool" "$(cmp plain.csv packed.csv && cmp plain.json packed.json &&
 			[ -s packed.csv ] && [ -s packed.json ] && echo same)" same
+		rm -f both.db*
+		"$ctl" import -F $format -o both.db - --binary moved --json < <(cat packed) 2>said |
+			grep -v '"db"' >packed.json
+		"$ctl" export --recording - --recording-format $format --file moved -F csv -o packed.csv \
+			< <(cat packed) 2>said
+		is "packed: $file by $tool, through a pipe" "$(cmp plain.csv packed.csv &&
+			cmp plain.json packed.json && echo same)" same
 		is "packed: $file by $tool, no room" "$(TMPDIR=/nowhere "$ctl" import -F $format -o packed.db packed 2>&1 |
 			grep -c "packed: cannot be unpacked into /nowhere: No such file.*TMPDIR names another")" 1
 		head -c $(($(stat -c %s packed) - 5)) packed >short
@@ -442,6 +449,8 @@ for file in app.data text; do
 		$tool -c <$file >packed
 		is "packed: export of $file by $tool" "$("$ctl" export --recording packed \
 			--recording-format $format --file moved -F csv -o out 2>&1 |
+			grep -c "is packed by $tool: unpack it first ($tool -d)")" 1
+		is "packed: $file by $tool, through a pipe" "$("$ctl" import -F $format -o packed.db - < <(cat packed) 2>&1 |
 			grep -c "is packed by $tool: unpack it first ($tool -d)")" 1
 		is "packed: import of $file by $tool" "$("$ctl" import -F $format -o packed.db packed 2>&1 |
 			grep -c "is packed by $tool: unpack it first ($tool -d)")" 1

@@ -55,7 +55,7 @@ static int check_kind(int fd, const char *name, struct pathprof_error *error)
 	};
 	char begin[16] = "";
 
-	if (pread(fd, begin, sizeof(begin) - 1, 0) <= 0)
+	if (!pp_recording_peek(fd, begin, sizeof(begin) - 1))
 		return 0;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strncmp(begin, kinds[i].magic, strlen(kinds[i].magic)))

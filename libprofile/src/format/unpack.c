@@ -24,6 +24,35 @@ struct unpacking {
 	uint8_t in[PIECE_BYTES], out[PIECE_BYTES];
 };
 
+/* ---------------------------------------------------------------- how it begins */
+
+/* Waits for a writer's first bytes, and leaves them in the pipe. */
+static ssize_t peek_pipe(int fd, void *bytes, size_t len)
+{
+	ssize_t got;
+	int copy[2];
+
+	if (pipe2(copy, O_CLOEXEC) < 0)
+		return -1;
+	do
+		got = tee(fd, copy[1], len, 0);
+	while (got < 0 && errno == EINTR);
+	if (got > 0)
+		got = read(copy[0], bytes, (size_t)got);
+	close(copy[0]);
+	close(copy[1]);
+	return got;
+}
+
+ssize_t pp_recording_peek(int fd, void *ret_bytes, size_t len_bytes)
+{
+	ssize_t got = pread(fd, ret_bytes, len_bytes, 0);
+
+	if (got < 0 && errno == ESPIPE)
+		got = peek_pipe(fd, ret_bytes, len_bytes);
+	return got < 0 ? 0 : got;
+}
+
 /* ---------------------------------------------------------------- the new file */
 
 /* It has no name any more when this returns, and goes with its descriptor. */
@@ -184,7 +213,7 @@ int pp_recording_unpack(int fd, const char *name, int *ret_fd, struct pathprof_e
 {
 	uint8_t begin[4];
 
-	if (pread(fd, begin, sizeof(begin), 0) != sizeof(begin))
+	if (pp_recording_peek(fd, begin, sizeof(begin)) != sizeof(begin))
 		return 0;
 	if (!memcmp(begin, "\x1f\x8b", 2))
 		return unpack(fd, name, unpack_gzip, ret_fd, error);
