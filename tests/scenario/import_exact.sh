@@ -6,6 +6,7 @@
 # edges only. Counts by symbol and offset (BOLT's fdata) land where the trace has them.
 set -u
 . "$(dirname "$0")/trace_common.bash"
+. "$(dirname "$0")/both_ways.bash"
 ctl=$build/bin/pathprofctl
 cut=$build/tests/tools/trace_recording
 writer=$build/tests/tools/perf_data_write
@@ -61,6 +62,8 @@ same() {
 	fi
 	[ "$(count windows table)" -gt 2 ] || not_ok "$name: windows" "$(count windows table)"
 	[ -s err ] && not_ok "$name: silent" "$(cat err)"
+	# shellcheck disable=SC2046
+	both_ways "$name" perf.data recorded $(sed -n 's/^mmap2.* 5 [^ ]* \(\/.*\)$/\1/p' script | sort -u)
 }
 
 printf 'hello world %s\n' {1..3000} >text
@@ -94,6 +97,7 @@ rm -rf db* parts
 mkdir parts
 sed -e 's/^begin$/feature directory 1\nbegin/' -e '0,/^sample/s/^sample/part\n&/' \
 	-e '0,/^round/s/^round/&\npart/' script | "$writer" parts/data
+both_ways "a directory of files" perf.data parts "$(command -v perl)"
 "$ctl" import -j -o db parts >table 2>err && stored db >got && [ -e parts/data.1 ] &&
 	cmp -s want got && ok "a directory of files" || not_ok "a directory of files" "$(head -n 2 err)"
 
@@ -103,6 +107,7 @@ if command -v perf >/dev/null &&
 	rm -f db*
 	"$ctl" import -j -F perf-script -o db printed >table 2>err
 	stored db >got
+	both_ways "as perf script's text" perf-script printed "$(command -v perl)"
 	cmp -s want got && ok "as perf script's text" || not_ok "as perf script's text" "$(head -n 3 err)"
 else
 	echo "skip ${0##*/}: text of perf script: no perf that prints it (apt install linux-perf)"
@@ -114,6 +119,7 @@ for kind in 0x11 0x809; do
 	rm -f db*
 	"$ctl" import -j -o db some >table 2>err
 	stored db >got
+	both_ways "filtered stacks (branch=$kind)" perf.data some "$(command -v perl)"
 	grep '^edge' want | cmp -s - got && [ "$(count branches table)" -gt 1000 ] &&
 		[ "$(count branches_filtered table)" = "$(count branches table)" ] &&
 		ok "filtered stacks (branch=$kind) are edges only" ||
@@ -135,6 +141,8 @@ if [ "$edges" -eq "$(count branches table)" ] && [ "$(count branches_without_cod
 else
 	not_ok "a library that is not there" "$(tr '\n' ' ' <table) $(cat err)"
 fi
+
+both_ways "a library that is not there" perf.data gone "$(command -v perl)"
 
 # Found again by its build-id where the operator says.
 mkdir -p root/odd
@@ -213,11 +221,14 @@ done
 
 # A writer that was killed.
 head -c $(($(stat -c %s recorded) * 2 / 3)) recorded >short
+both_ways "a truncated recording" perf.data short "$(command -v perl)"
 rm -f db*
 "$ctl" import -j -o db short >table 2>err
 [ "$(count recording_truncated table)" = 1 ] && grep -q 'its writer was killed' err &&
 	[ "$(count samples table)" -gt 1000 ] && ok "a truncated recording is read as far as it goes" ||
 	not_ok "a truncated recording" "$(cat err)"
+
+ways_end 9
 
 # Errors in one line, and no database left behind.
 rm -f db*

@@ -4,6 +4,7 @@
 # by number, names made unique, build-ids filled up, instructions that no library knows yet; and
 # counts that are the same when they are written and read again.
 set -u
+. "$(dirname "$0")/both_ways.bash"
 . "$(dirname "$0")/recording_common.bash"
 ctl=$build/bin/pathprofctl
 export HOME=$work # nothing of the user's ~/.debug
@@ -14,6 +15,7 @@ is() { # NAME HAVE WANT
 
 # ---------------------------------------------------------------- events by number
 
+make_ways_file prog || exit 1
 basis() { # EVENT...: what an import of a recording with this event says
 	{
 		echo file
@@ -29,6 +31,7 @@ basis() { # EVENT...: what an import of a recording with this event says
 
 while read -r want event; do
 	is "event: $event" "$(basis "$event")" "$want"
+	both_ways "event: $event" perf.data event.data prog
 done <<-'END'
 	branches type=4 config=0x20c4 name=cpu/event=0xC4,umask=0x20/u
 	branches type=4 config=0x20c4 name=hot
@@ -212,6 +215,7 @@ new_loops() {
 }
 if command -v clang-22 >/dev/null; then
 	if why=$(new_loops 2>&1); then ok "instructions: new ones"; else not_ok "instructions: new ones" "$why"; fi
+	both_ways "instructions" perf.data loops.data loops
 else
 	echo "skip instructions: no clang-22"
 fi
@@ -425,6 +429,7 @@ for file in app.data text; do
 	format=perf.data
 	[ $file = text ] && format=perf-script
 	read_both $file $format plain
+	both_ways "$file" $format $file moved
 	for tool in gzip zstd; do
 		command -v $tool >/dev/null || { echo "skip packed: no $tool"; continue; }
 		$tool -c <$file >packed
@@ -485,4 +490,5 @@ else
 	echo "skip bolted: no llvm-bolt-22"
 fi
 
+ways_end 13
 exit $failed

@@ -12,6 +12,7 @@
 # that end a range there without the kernel's (BOLT's rule), and parted where an entry is none.
 set -u
 . "$(dirname "$0")/trace_common.bash"
+. "$(dirname "$0")/both_ways.bash"
 name=import_peers
 ctl=$build/bin/pathprofctl
 cut=$build/tests/tools/trace_recording
@@ -209,22 +210,13 @@ for p in $programs; do
 	check "import, $p" python3 "$peers" edges "$p" db "$p.fdata"
 done
 
-# What export makes of an import is what it makes of the recording, to the byte.
-same_by_import() { # PROGRAM RECORDING
-	local format
-	for format in bolt-fdata profgen-raw; do
-		written "$1" "$format" "$2" && sort "$format.got" >want &&
-			"$ctl" export --db "db.$2" --binary "$1" --file "./$1" -F "$format" 2>err | sort >got &&
-			sames "$format by import" want got || return 1
-	done
-}
-for recording in full odd; do
-	"$ctl" import -j -o "db.$recording" "$recording" >table 2>err ||
-		not_ok "$name: import of $recording" "$(cat err)"
+for recording in full once odd mended plain; do
 	for p in $programs; do
-		check "import and straight, $p of $recording" same_by_import "$p" "$recording"
+		both_ways "$name: $recording" perf.data $recording "./$p"
 	done
 done
+both_ways "$name: much code" perf.data walk.perf walked
+ways_end 16
 
 # ---------------------------------------------------------------- the checks have teeth
 sed 's/ \([0-9]*\)$/ 1\1/' clang.fdata >spoilt

@@ -6,7 +6,11 @@
 # the plain form of the same records, or against lines written down here.
 set -u
 . "$(dirname "$0")/../own_processes.bash"
+. "$(dirname "$0")/both_ways.bash"
 . "$(dirname "$0")/recording_common.bash"
+ctl=$build/bin/pathprofctl
+export HOME=$work # nothing of the user's ~/.debug
+make_ways_file prog && make_ways_file with_id -Wl,--build-id=0x00112233445566778899aabbccddeeff00112233 || exit 1
 if ! perf --version >/dev/null 2>&1; then
 	echo "skip import_perf_data: no perf (apt install linux-perf)"
 	exit 0
@@ -56,6 +60,7 @@ same() {
 	elif ! cmp -s <($order <"$2.perf") <($order <"$2.ours"); then
 		not_ok "$1" "$(diff <($order <"$2.perf") <($order <"$2.ours") | head -n 5 | cut -c 1-300)"
 	else
+		both_ways "$1" perf.data "$2" prog with_id
 		ok "$1"
 	fi
 }
@@ -65,6 +70,7 @@ equal() {
 	"$dump" "$2" >"$2.ours" 2>"$2.error"
 	"$dump" "$3" >"$3.ours" 2>>"$2.error"
 	if [ -s "$2.ours" ] && cmp -s "$2.ours" "$3.ours"; then
+		both_ways "$1" perf.data "$2" prog with_id
 		ok "$1"
 	else
 		not_ok "$1" "$(head -n 1 "$2.error") $(diff "$2.ours" "$3.ours" | head -n 3 | cut -c 1-300)"
@@ -263,6 +269,7 @@ equal "and that file" single/data plain.data
 
 for header in file pipe; do
 	{ echo "$header"; echo "event sample=ip+tid+time+cpu+branches"; echo begin
+	  printf 'mmap2 %d 0 0x400000 0x100000 0 5 inode /bin/prog\n' 1000 1001 1002 1003
 	  echo "many 6000 4 8 1"; } | "$write" many.data
 	same "rounds that overlap ($header)" many.data
 done
@@ -550,6 +557,8 @@ if perf record -q --buildid-mmap -e cpu-clock,task-clock:u -o real.data -- \
 else
 	echo "skip import_perf_data/recorded: perf record does not work here"
 fi
+
+ways_end 40
 
 # ---------------------------------------------------------------- and would it notice?
 

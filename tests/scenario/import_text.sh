@@ -5,7 +5,11 @@
 # refused as perf2bolt, llvm-bolt, llvm-profgen and create_llvm_prof take and refuse them, but for
 # the deviations that are listed here.
 set -u
+. "$(dirname "$0")/both_ways.bash"
 . "$(dirname "$0")/recording_common.bash"
+ctl=$build/bin/pathprofctl
+export HOME=$work # nothing of the user's ~/.debug
+make_ways_file "pro gram" || exit 1
 
 # ---------------------------------------------------------------- perf script
 
@@ -67,6 +71,7 @@ columns() {
 	fi
 	samples <got.all >got
 	if [ -s got ] && cmp -s want got; then
+		both_ways "perf script -F $fields" perf-script perf.text "pro gram"
 		ok "perf script -F $fields"
 	else
 		not_ok "perf script -F $fields" "$(diff want got | head -n 3 | cut -c 1-200)"
@@ -98,10 +103,13 @@ perf_columns() {
 		not_ok "perf script's mappings and processes" \
 			"$(cat error) $(diff want got | head -n 4 | cut -c 1-200)"
 	fi
+	both_ways "perf script's mappings" perf-script perf.text "pro gram"
 	text pid,brstacksym >perf.text
 	"$dump" -f perf-script perf.text 2>&1 | grep -q 'branches by symbol are not read' &&
 		ok "branches by symbol" || not_ok "branches by symbol" "no word of them"
 	text ip,brstack >perf.text
+	both_ways "as llvm-profgen has it" profgen-perfscript perf.text "pro gram"
+	ways_end 10
 	"$dump" -f profgen-perfscript perf.text 2>error | samples >got
 	cp samples.want want
 	for missing in time event pid; do

@@ -170,6 +170,24 @@ static int tell_generated(struct exported *e)
 	return CTL_OK;
 }
 
+/* The file that is named is the binary, whatever it is. */
+static int name_file(struct exported *e)
+{
+	struct pathprof_error error = {""};
+	int r = apart_read_build_id(&e->id, e->options->file, &error);
+
+	e->name = ctl_strdup(e->options->file);
+	return r < 0 ? ctl_fail_error("export", r, &error) : CTL_OK;
+}
+
+/* An import of branches alone has no binary with paths: then it is the file that is named. */
+static bool names_file(const struct exported *e)
+{
+	const char *file = e->options->file, *binary = e->filter.binary;
+
+	return file && (!binary || !strcmp(text_base_name(binary), text_base_name(file)));
+}
+
 static int find_binary(struct exported *e)
 {
 	const struct pathprof_filter *filter = &e->filter;
@@ -186,6 +204,8 @@ static int find_binary(struct exported *e)
 		return ctl_fail("export: only generated code and paths that programs counted "
 				"themselves were seen: neither has places in a file, which the "
 				"formats need");
+	if (!e->name && names_file(e))
+		return name_file(e);
 	if (!e->name)
 		return ctl_fail("export: nothing of the selected binary was seen: %s",
 				nothing_text(why, sizeof(why), e->store, filter));
@@ -194,16 +214,6 @@ static int find_binary(struct exported *e)
 			 "chooses another",
 			 e->name, e->cnt);
 	return tell_generated(e);
-}
-
-/* Without a database the file that is named is the binary, whatever it is. */
-static int name_file(struct exported *e)
-{
-	struct pathprof_error error = {""};
-	int r = apart_read_build_id(&e->id, e->options->file, &error);
-
-	e->name = ctl_strdup(e->options->file);
-	return r < 0 ? ctl_fail_error("export", r, &error) : CTL_OK;
 }
 
 static int open_code(struct exported *e)
@@ -308,6 +318,8 @@ static void tell_unit(const struct exported *e, const char *figure)
 		ctl_note("counts are TIME, from a clock set to %" PRIu32
 			 " samples a second of each CPU",
 			 e->measure.clock_hz);
+	else if (!measure_figure(&e->measure))
+		ctl_note("counts are of branches alone: no path was seen whole");
 	else
 		ctl_note("counts are %s%s: %s%s", measure_figure(&e->measure),
 			 strcmp(figure, "runs") != 0 ? " times instructions" : "", bursts,
