@@ -306,6 +306,13 @@ else
 	echo "skip again: no perf2bolt-22"
 fi
 
+# Names of functions alone: each that is called so was entered once, static ones of a name as well.
+printf 'symbols\nhot\nmain\nnowhere\n' >symbols.fdata
+"$ctl" export --recording symbols.fdata --recording-format bolt-fdata --file rounds -F bolt-fdata \
+	-o symbols.out 2>said
+is "names alone" "$(sort symbols.out | tr '\n' ';')" \
+	"0 [unknown] 0 1 hot/1 0 0 1;0 [unknown] 0 1 hot/2 0 0 1;0 [unknown] 0 1 main 0 0 1;"
+
 # A jump alone behind a conditional branch is the branch's other end, unless it leaves its function,
 # be it into another's middle: then it is a block, as perf2bolt has it.
 cat >leaves.s <<-'END'

@@ -160,6 +160,19 @@ static void test_fdata_samples(void)
 	free(r.text);
 }
 
+static void test_fdata_symbols(void)
+{
+	static const struct bad_line bad[] = {
+		{"symbols\nmain\n\n", "FILE:3: expected a symbol's name"},
+		{"1 main 1 1 main 2 0 3\nsymbols\n", "FILE:2: expected 0, 1 or 2"},
+	};
+
+	reading_is(PATHPROF_FORMAT_BOLT_FDATA, "symbols\nmain\noperator new\nsymbols\n",
+		   "branch out {main}+0 1 0\nbranch out {operator new}+0 1 0\n"
+		   "branch out {symbols}+0 1 0\n");
+	READING_FAILS(PATHPROF_FORMAT_BOLT_FDATA, -EBADMSG, bad);
+}
+
 static void test_fdata_memory(void)
 {
 	struct reading r;
@@ -305,6 +318,7 @@ static const struct unit_test tests[] = {
 	{"fdata: branches", test_fdata_branches},
 	{"fdata: escaped names", test_fdata_escaped_names},
 	{"fdata: samples, and its headers", test_fdata_samples},
+	{"fdata: names of functions alone", test_fdata_symbols},
 	{"fdata: memory accesses are checked and counted", test_fdata_memory},
 	{"fdata: what is wrong with a line", test_fdata_errors},
 	{"raw: sections with and without contexts", test_raw_sections},

@@ -105,6 +105,7 @@ struct pathprof_recorded_sample {
 struct pathprof_recorded_place {
 	struct pathprof_build_id id; /* PATHPROF_ID_NONE: of the one binary that was profiled */
 	const char *symbol;          /* fdata: address is an offset from it; else NULL */
+	bool every;                  /* each local function that the symbol names is meant */
 	uint64_t address;            /* see pathprof_format_addresses() */
 	bool outside;                /* of no binary of the profile; the rest is void */
 };

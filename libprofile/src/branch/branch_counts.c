@@ -7,7 +7,10 @@
 #include "pp_branch_profile.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../core/pp_decode.h"
@@ -180,6 +183,27 @@ static int add_branch(struct pathprof_branch_profile *p, const struct reading *r
 			     &(struct pp_branch_entry){.at = {at[0], at[1]}, .count = c->count});
 }
 
+/* Local functions have a number behind their name: every one of them, but what is counted already.
+ */
+static int add_namesakes(struct pathprof_branch_profile *p, const struct reading *r,
+			 const uint64_t at[3], const struct pathprof_recorded_count *c)
+{
+	const char *symbol = c->to.symbol;
+	size_t size = strlen(symbol) + 12;
+	char *name = malloc(size);
+	uint64_t start = 0;
+	int rc = name ? 0 : -ENOMEM;
+
+	for (uint32_t number = 1; !rc && start != PATHPROF_OUTSIDE; number++) {
+		snprintf(name, size, "%s/%" PRIu32, symbol, number);
+		rc = start_of(p->draft, r->code, name, &start);
+		if (!rc && start != PATHPROF_OUTSIDE && start != at[1])
+			rc = pathprof_branch_profile_add_branch(p, at[0], start, c->count, 0);
+	}
+	free(name);
+	return rc;
+}
+
 /* Where there are ranges they tell the same, and more of it: but which branches left the binary. */
 static int add_sample(struct pathprof_branch_profile *p, uint64_t at,
 		      const struct pathprof_recorded_count *c)
@@ -196,11 +220,15 @@ static int add_sample(struct pathprof_branch_profile *p, uint64_t at,
 static int add(struct pathprof_branch_profile *p, const struct reading *r, const uint64_t at[3],
 	       const struct pathprof_recorded_count *c)
 {
+	int rc;
+
 	if (at[0] == PATHPROF_OUTSIDE && at[1] == PATHPROF_OUTSIDE)
 		return 0;
 	switch (c->kind) {
 	case PATHPROF_RECORDED_BRANCH:
-		return add_branch(p, r, at, c);
+		rc = add_branch(p, r, at, c);
+		return rc || !c->to.every || strchr(c->to.symbol, '/') ? rc
+								       : add_namesakes(p, r, at, c);
 	case PATHPROF_RECORDED_RANGE:
 		p->draft->has_ranges = true;
 		return is_range(at[0], at[1]) ? add_range(p, at[0], at[1], c) : 1;

@@ -3,6 +3,7 @@
  * BOLT's fdata: branches between places, each a symbol and an offset from it.
  *
  *     [no_lbr [EVENT...]]            the lines are samples, not branches
+ *     [symbols]                      each line names functions, entered once (after LLVM 22)
  *     [boltedcollection]             profiled was a binary that BOLT had rewritten; the addresses
  *                                    are those of what it was made from
  *     IS NAME HEX IS NAME HEX MISPREDICTED COUNT
@@ -23,6 +24,7 @@
 
 struct fdata {
 	bool samples; /* no_lbr */
+	bool symbols;
 	bool in_data; /* the header is over */
 };
 
@@ -134,6 +136,20 @@ static int memory_line(struct pp_scan *text, char *at)
 	return r;
 }
 
+/* The name is the symbol's as it is. BOLT gives each function of that name one entry. */
+static int symbol_line(struct pp_scan *text, const char *line)
+{
+	const struct pathprof_recorded_count count = {
+		.kind = PATHPROF_RECORDED_BRANCH,
+		.from.outside = true,
+		.to = {.symbol = line, .every = true},
+		.count = 1,
+	};
+
+	return *line ? pp_recording_count(text->recording, &count)
+		     : pp_scan_expected(text, line, "a symbol's name");
+}
+
 static int event_names(struct pp_scan *text, const char *at)
 {
 	uint32_t event;
@@ -156,6 +172,10 @@ static int header_line(struct pp_scan *text, struct fdata *fdata, const char *li
 
 	if (strcmp(line, "boltedcollection") == 0)
 		return 1;
+	if (strcmp(line, "symbols") == 0) {
+		fdata->symbols = true;
+		return 1;
+	}
 	if (!pp_scan_word(&at, "no_lbr") || (*at && *at != ' '))
 		return 0;
 	fdata->samples = true;
@@ -167,6 +187,8 @@ static int fdata_line(struct pp_scan *text, char *line)
 {
 	struct fdata *fdata = text->state;
 
+	if (fdata->symbols)
+		return symbol_line(text, line);
 	if (!fdata->in_data) {
 		int r = header_line(text, fdata, line);
 
