@@ -107,6 +107,23 @@ static void test_second_writer(void)
 	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_WRITE, &error), 0);
 }
 
+/* A writer that is gone may have left a child, which holds the lock for as long as it lives. */
+static void test_writer_after_a_killed_one(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	pid_t writer = fork();
+
+	CU_ASSERT_FATAL(writer >= 0);
+	if (writer == 0) {
+		world_open(file, PATHPROF_STORE_WRITE);
+		if (fork() == 0)
+			usleep(300000);
+		_exit(0);
+	}
+	CU_ASSERT_EQUAL(waitpid(writer, NULL, 0), writer);
+	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_WRITE, NULL), 0);
+}
+
 /* A child that was forked while the store was open holds nobody up once it is closed. */
 static void test_writer_with_a_child(void)
 {
@@ -449,6 +466,7 @@ static void test_reader_beside_writer(void)
 {
 	const char *file = world_file(unit_tmpdir(), "db");
 	int to_parent[2], status = -1;
+	const uint64_t windows = unit_rounds(50, 150);
 	uint64_t before = 0, cnt = 0;
 
 	pathprof_store_free(world_open(file, PATHPROF_STORE_WRITE));
@@ -458,13 +476,13 @@ static void test_reader_beside_writer(void)
 		struct pathprof_store *writer = world_open(file, PATHPROF_STORE_WRITE);
 
 		close(to_parent[0]);
-		world_fill(writer, 1, 150, PATHS);
+		world_fill(writer, 1, windows, PATHS);
 		pathprof_store_free(writer);
 		_exit(0);
 	}
 	close(to_parent[1]);
 	struct pathprof_store *reader = world_open(file, PATHPROF_STORE_READ);
-	for (char end; cnt < 150; before = cnt) {
+	for (char end; cnt < windows; before = cnt) {
 		cnt = world_window_cnt(reader);
 		CU_ASSERT(cnt >= before);
 		if (cnt % 10 == 0)
@@ -477,7 +495,7 @@ static void test_reader_beside_writer(void)
 	waitpid(pid, &status, 0);
 	close(to_parent[0]);
 	CU_ASSERT_EQUAL(status, 0);
-	CU_ASSERT_EQUAL(world_window_cnt(reader), 150);
+	CU_ASSERT_EQUAL(world_window_cnt(reader), windows);
 	pathprof_store_free(reader);
 }
 
@@ -746,6 +764,7 @@ static const struct unit_test tests[] = {
 	{"a missing file is told, not made", test_missing_file},
 	{"a file name is never taken for options", test_strange_names},
 	{"a second writer is refused, by any name of the file", test_second_writer},
+	{"the children of a writer that is gone are waited for", test_writer_after_a_killed_one},
 	{"a writer's child keeps no lock", test_writer_with_a_child},
 	{"a reader cannot write", test_reader_cannot_write},
 	{"a reader without rights to the directory reads", test_reader_without_rights},

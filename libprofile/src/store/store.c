@@ -2,25 +2,21 @@
 /*
  * Opening and closing a store.
  *
- * One writer: it holds flock on FILE.lock, which is never removed (to remove it would let two
- * writers hold two files of one name). Not on the database itself: closing a second descriptor of
- * it would drop SQLite's own locks. Readers take no lock; WAL lets them read while a window is
+ * One writer, who holds a lock (lock.c). Readers take none; WAL lets them read while a window is
  * written. Databases of an older schema are read through a copy (copy.c).
  *
  * The file may be damaged or hostile. SQLite is told so (defensive, no trusted schema, no views,
  * no triggers, cell checks), its limits are lowered, and whatever is not of our shape is refused.
  *
- * Workload: once a process. Locking: see above. Ownership: the caller frees the store.
+ * Workload: once a process. Locking: see lock.c. Ownership: the caller frees the store.
  */
 #include "pp_store.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -97,50 +93,6 @@ uint64_t pp_store_file_bytes(const struct pathprof_store *store, const char *suf
 		bytes = (uint64_t)status.st_size;
 	sqlite3_free(name);
 	return bytes;
-}
-
-/* ---------------------------------------------------------------- the writer's lock */
-
-static int lock_taken(const struct pathprof_store *store, int fd, struct pathprof_error *error)
-{
-	char owner[32] = "";
-	ssize_t got = pread(fd, owner, sizeof(owner) - 1, 0);
-	long pid = got > 0 ? strtol(owner, NULL, 10) : 0;
-
-	return pathprof_fail(error, -EBUSY,
-			     "%s: another program writes to this store (process %ld): stop it, or "
-			     "use another file",
-			     store->file, pid);
-}
-
-static int take_lock(struct pathprof_store *store, struct pathprof_error *error)
-{
-	char *name = sqlite3_mprintf("%s.lock", store->file);
-	char owner[32];
-
-	if (!name)
-		return pathprof_fail(error, -ENOMEM, "out of memory");
-	int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
-	int code = fd < 0 ? -errno : 0;
-	sqlite3_free(name);
-	if (fd < 0)
-		return pathprof_fail(error, code,
-				     "%s: its lock, %s.lock, cannot be opened (%s): see that the "
-				     "directory is there and may be written, or use another file",
-				     store->file, store->file, strerror(-code));
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		code = errno == EWOULDBLOCK ? lock_taken(store, fd, error)
-					    : pathprof_fail(error, -errno, "%s.lock: %s",
-							    store->file, strerror(errno));
-		close(fd);
-		return code;
-	}
-	/* For the message above only: that it cannot be written changes nothing. */
-	int len = snprintf(owner, sizeof(owner), "%ld\n", (long)getpid());
-	if (ftruncate(fd, 0) < 0 || pwrite(fd, owner, (size_t)len, 0) != len)
-		errno = 0;
-	store->lock_fd = fd;
-	return 0;
 }
 
 /* ---------------------------------------------------------------- the connection */
@@ -281,7 +233,7 @@ static int enable_wal(struct pathprof_store *store, struct pathprof_error *error
 
 static int open_writer(struct pathprof_store *store, struct pathprof_error *error)
 {
-	int code = take_lock(store, error);
+	int code = pp_store_lock(store, error);
 
 	if (code == 0)
 		code = connect(store, "?mode=rwc", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
@@ -345,11 +297,7 @@ void pathprof_store_free(struct pathprof_store *store)
 		return;
 	disconnect(store);
 	/* After the connection, which may still write the WAL back. */
-	if (store->lock_fd >= 0) {
-		/* a child that was forked meanwhile may have it open for a while yet */
-		flock(store->lock_fd, LOCK_UN);
-		close(store->lock_fd);
-	}
+	pp_store_unlock(store);
 	pp_id_cache_release(&store->paths);
 	pp_id_cache_release(&store->edges);
 	pp_id_cache_release(&store->pieces);
