@@ -185,7 +185,7 @@ done
 labelled() { # WHAT-DATABASES OPTION...
 	local what=$1 want
 	shift
-	want=$(for database in $what; do sqlite3 "$database" "SELECT sum(samples) FROM path_counts"; done | paste -sd + | bc)
+	want=$(for database in $what; do sqlite3 "$database" "SELECT sum(samples) FROM path_counts"; done | awk '{ sum += $1 } END { print sum }')
 	for from in "--hub $url" "--db hub.db"; do
 		"$ctl" $from paths --json -n 0 --since @0 "$@" 2>said | python3 -c 'import json, sys; print(sum(row["samples"] for row in json.load(sys.stdin)))' >got 2>>said
 		[ "$(cat got)" = "$want" ] && ok "paths ${from%% *} $*: $want samples" || not_ok "paths ${from%% *} $*" "$(cat got) samples, not $want; $(tail -n 1 said)"

@@ -40,7 +40,7 @@ for command in commands(open(sys.argv[1]).read()):
         continue
     for word, instead in WORDS.items():
         command = re.sub(word, instead, command)
-    done = subprocess.run(["timeout", "120", "bash", "-c", command], capture_output=True, text=True, errors="replace",
+    done = subprocess.run(["timeout", "900", "bash", "-c", command], capture_output=True, text=True, errors="replace",
                           stdin=subprocess.DEVNULL)
     ran += 1
     verdict = "ok" if done.returncode == 0 else "not ok"
