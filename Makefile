@@ -21,7 +21,7 @@ LDFLAGS := -pie -Wl,-z,relro,-z,now -Wl,--as-needed
 LIBS := -ldw -lelf -lZydis -lsqlite3 -lsystemd -ljansson -linih -lpfm -lbpf -lcap -lncursesw -ltinfo -lzstd -lxxhash -lprotobuf-c -lz -lm
 # Of the relay alone, and of the tests that look into it.
 NETWORK_LIBS := -lcurl -lmicrohttpd
-SAN := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+SAN := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 # The changelog of the packages says which version this is, and nothing else does.
 VERSION := $(shell sed -n '1s/^pathprof (\([^)-]*\).*/\1/p' packaging/debian/changelog)
@@ -89,6 +89,8 @@ endif
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+# The tests themselves are not worth an optimizer's time.
+$(BUILD)/san/tests/%.o: SAN := $(subst -O1,-O0,$(SAN))
 $(BUILD)/san/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CC) $(filter-out -D_FORTIFY_SOURCE=2,$(CPPFLAGS)) $(CFLAGS) $(SAN) -MMD -MP -c -o $@ $<
@@ -141,7 +143,8 @@ $(BUILD)/gen/%.skel.h: $(BUILD)/bpf/%.bpf.o
 	$(call say,GEN,$@){ echo '/* NOLINTBEGIN */'; $(BPFTOOL) gen skeleton $<; \
 	  echo '/* NOLINTEND */'; } >$@
 $(foreach b,obj san fuzz/obj,$(patsubst %.c,$(BUILD)/$(b)/%.o,$(filter daemon/bpf/%,$(DAEMON_SRC)))): $(SKELETONS)
-skeletons: $(SKELETONS)
+# What linters must have before they can read the sources.
+generated: $(SKELETONS) $(patsubst %.proto,$(BUILD)/gen/%.pb-c.c,$(notdir $(MESSAGES)))
 
 LIB := $(BUILD)/libpathprof.a
 LIB_SAN := $(BUILD)/libpathprof-san.a
@@ -450,7 +453,7 @@ clean:
 -include $(shell find $(BUILD) \( -path '$(BUILD)/vm*' -o -path '$(BUILD)/deb' -o -path '$(BUILD)/systemd' \) -prune \
 	-o -type f -name '*.d' -print 2>/dev/null)
 force:
-.PHONY: all force help clean run run-fleet skeletons test check check-all check-vm check-systemd check-vm-debug check-headers \
+.PHONY: all force help clean run run-fleet generated test check check-all check-vm check-systemd check-vm-debug check-headers \
 	check-packages \
 	bench dkms experiments lint fuzz deb dist-bin install install-programs install-library \
 	need-build need-test need-check need-check-all need-fuzz need-vm need-systemd \

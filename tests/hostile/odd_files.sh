@@ -82,7 +82,7 @@ program=$(for_neighbour "$hostile/jit_flood")
 start_beside
 for kind in regular fifo device; do
 	[[ " $kinds " == *" $kind "* ]] || continue
-	"$program" 1 1 $((3 * window_s)) keep >"$tmp/offered" 2>&1 &
+	"$program" 1 1 $((2 * window_s + 2)) keep >"$tmp/offered" 2>&1 &
 	neighbour=$!
 	wait_for 10 eval 'pid=$(pgrep -P "$neighbour") && [ -n "$pid" ]'
 	rm -f "/tmp/perf-$pid.map"

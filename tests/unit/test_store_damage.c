@@ -222,7 +222,7 @@ static void damage(unsigned char *bytes, size_t *len, uint64_t *state)
 static void test_random_damage(void)
 {
 	const char *dir = unit_tmpdir(), *file = world_file(dir, "db");
-	unsigned int variants = unit_rounds(60, 300);
+	unsigned int variants = unit_rounds(30, 300);
 	uint32_t found = 0;
 	uint64_t state = 5;
 
