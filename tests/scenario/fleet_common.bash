@@ -2,6 +2,7 @@
 # Begins a scenario with a hub: sourced with `name` set and the tools that it needs as arguments. It goes on
 # in a directory of its own, which goes at the end with the process `server`.
 set -u
+tests=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 build=$(realpath "${BUILD:-build}")
 hub=$build/bin/pathprof-hub ctl=$build/bin/pathprofctl
 for tool in "$@"; do
@@ -14,3 +15,21 @@ cd "$dir" || exit 1
 failed=0
 ok() { echo "ok $name: $1"; }
 not_ok() { echo "not ok $name: $1: $2"; failed=1; }
+# as_unit NAME: `as` runs a program under the calls and rights that systemd/NAME.service leaves it, where that
+# can be had; tests/scenario/units.sh has the rest of what a unit says.
+as_unit() {
+	as=()
+	if [ "$(id -u)" != 0 ] || ! command -v python3 systemd-analyze >/dev/null || ! ldconfig -p | grep -q 'libseccomp\.so\.2'; then
+		echo "skip $name: as unit $1: not root, or no python3, systemd-analyze or libseccomp"
+		return
+	fi
+	chmod 755 "$dir"
+	as=(python3 "$tests/tools/as_unit" "$tests/../systemd/$1.service")
+}
+# Before such a program starts: what is here is its own, as a unit's state and credentials are.
+own() { [ ${#as[@]} = 0 ] || chown -R 64999:64999 "$dir"; }
+# is_confined PROCESS: it has no capability, and its calls are filtered.
+is_confined() {
+	[ ${#as[@]} = 0 ] || { grep -q '^CapBnd:[[:space:]]*0*$' "/proc/$1/status" && grep -q '^CapEff:[[:space:]]*0*$' "/proc/$1/status" &&
+		grep -q '^Seccomp:[[:space:]]*2' "/proc/$1/status"; }
+}

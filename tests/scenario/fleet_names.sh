@@ -47,9 +47,13 @@ cp bin/worker second
 
 "$hub" ca ca && "$hub" enrol ca hub --server --address 127.0.0.1 && "$hub" enrol ca one && "$hub" enrol ca two && "$hub" enrol ca evil &&
 	"$hub" enrol ca reader --reader && cp ca/reader.pem ca/reader-key.pem ca/ca.pem certs || exit 1
+as_unit pathprof-hub
+as_hub=("${as[@]}")
+as_unit pathprof-send
 start() { # DATABASE
 	: >hub.log
-	"$hub" serve --db "$1" --listen "127.0.0.1:${port:-0}" --cert ca/hub.pem --key ca/hub-key.pem --ca ca/ca.pem >hub.log 2>&1 &
+	own
+	"${as_hub[@]}" "$hub" serve --db "$1" --listen "127.0.0.1:${port:-0}" --cert ca/hub.pem --key ca/hub-key.pem --ca ca/ca.pem >hub.log 2>&1 &
 	server=$!
 	for _ in $(seq 600); do grep -q listening hub.log && break; sleep 0.05; done
 	port=$(sed -n 's/.*, port \([0-9]*\);.*/\1/p' hub.log)
@@ -59,7 +63,8 @@ stop() { kill -TERM $server; wait $server 2>/dev/null; }
 send() { # HOST DATABASE [OPTION...]
 	local host=$1 db=$2
 	shift 2
-	"$hub" send --once --db "$db" --hub "$url" --cert "ca/$host.pem" --key "ca/$host-key.pem" --ca ca/ca.pem "$@" >sent 2>said ||
+	own
+	"${as[@]}" "$hub" send --once --db "$db" --hub "$url" --cert "ca/$host.pem" --key "ca/$host-key.pem" --ca ca/ca.pem "$@" >sent 2>said ||
 		not_ok "$host sends" "$(tail -n 1 said)"
 }
 names() { sqlite3 "$1" "SELECT count(*) FROM jit_symbols"; }

@@ -24,9 +24,11 @@ for host in one two; do
 done
 "$hub" ca ca && "$hub" enrol ca hub --server --address 127.0.0.1 && "$hub" enrol ca one && "$hub" enrol ca two && "$hub" enrol ca reader --reader &&
 	cp ca/reader.pem ca/reader-key.pem ca/ca.pem certs && cp ca/ca.pem ca/ca-key.pem other && "$hub" enrol other reader --tenant other --reader || exit 1
+as_unit pathprof-hub
 start() { # [OPTION...]
 	: >hub.log
-	TMPDIR=$dir/temporary "$hub" serve --db hub.db --tenants "$dir" --listen "127.0.0.1:${port:-0}" --cert ca/hub.pem --key ca/hub-key.pem --ca ca/ca.pem "$@" >hub.log 2>&1 &
+	own
+	TMPDIR=$dir/temporary "${as[@]}" "$hub" serve --db hub.db --tenants "$dir" --listen "127.0.0.1:${port:-0}" --cert ca/hub.pem --key ca/hub-key.pem --ca ca/ca.pem "$@" >hub.log 2>&1 &
 	server=$!
 	for _ in $(seq 600); do grep -q listening hub.log && break; sleep 0.05; done
 	port=$(sed -n 's/.*, port \([0-9]*\);.*/\1/p' hub.log)
@@ -52,6 +54,7 @@ for format in bolt-fdata bolt-preagg profgen-raw llvm-sample autofdo-text; do
 	[ "$status" = 200 ] && [ -s want ] && cmp -s want got && ok "$format: $(wc -c <got) bytes, those of export" || not_ok $format "$status: $(head -c 300 got)"
 	rm -f want
 done
+is_confined $server && ok "as its unit lets the hub: no capability, and calls that are filtered" || not_ok "the unit" "$(grep -E 'Cap|Seccomp' /proc/$server/status | paste -sd ' ')"
 grep -qi "^pathprof-build-id: $id" head && ok "it says of which build" || not_ok "the build-id" "$(cat head)"
 pgo "${dir#/}/bin/worker?format=bolt-fdata&$span" && cp got by_path
 pgo "$id?format=bolt-fdata&$span"

@@ -36,11 +36,12 @@ bool pathprof_confine_has_rights(void)
 int pathprof_confine_capabilities(const int *kept, size_t cnt)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {{0}};
+	struct __user_cap_data_struct data[2] = {{0}}, had[2];
 	int r = read_capabilities(data);
 
 	if (r < 0)
 		return r;
+	memcpy(had, data, sizeof(had));
 	for (unsigned int i = 0; i < 2; i++) {
 		uint32_t mask = 0;
 
@@ -53,6 +54,9 @@ int pathprof_confine_capabilities(const int *kept, size_t cnt)
 	}
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
+	/* A service that has none may be forbidden to ask. */
+	if (memcmp(had, data, sizeof(had)) == 0)
+		return 0;
 	return syscall(SYS_capset, &head, data) < 0 ? -errno : 0;
 }
 
