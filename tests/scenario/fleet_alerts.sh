@@ -7,8 +7,8 @@
 name=fleet_alerts
 . "$(dirname "$0")/fleet_common.bash" sqlite3 python3 curl
 known=$build/tests/tools/ctl_known_db hosts=5
-relay= managed=
-trap 'kill -9 $server $relay $managed 2>/dev/null; rm -rf "$dir"' EXIT
+relay= listens=
+trap 'kill -9 $server $relay $listens 2>/dev/null; rm -rf "$dir"' EXIT
 
 # ---------------------------------------------------------------- hosts
 # Four slots, the last of which ended when the hub judges it. Programs: web, of which host 3 has a part of the
@@ -67,17 +67,22 @@ Pooled=1
 Pooled=1
 [Tell]
 END
-read -r scrape manager <<<"$(python3 -c '
+read -r scrape listener <<<"$(python3 -c '
 import socket
 held = [socket.socket() for _ in range(2)]
 for s in held: s.bind(("127.0.0.1", 0))
 print(*(s.getsockname()[1] for s in held))')"
-printf 'Exec=/bin/sh %s/hook\nAlertmanager=http://127.0.0.1:%s\n[Metrics]\nListen=127.0.0.1:%s\n' "$dir" "$manager" "$scrape" >>hub.conf
+printf 'Exec=/bin/sh %s/hook\nAlertmanager=http://127.0.0.1:%s\nWebhook=http://127.0.0.1:%s/hook?team=fleet\n[Metrics]\nListen=127.0.0.1:%s\n' \
+	"$dir" "$listener" "$listener" "$scrape" >>hub.conf
 echo "cat >>'$dir/told'; echo >>'$dir/told'" >hook
 
+as_unit pathprof-hub
+as_hub=("${as[@]}")
+as_unit pathprof-hub-relay
 start() { # DATABASE [OPTION...]
 	: >hub.log
-	"$hub" serve --db "$1" --listen "127.0.0.1:${port:-0}" --cert ca/hub.pem --key ca/hub-key.pem --ca ca/ca.pem "${@:2}" >hub.log 2>&1 &
+	own
+	"${as_hub[@]}" "$hub" serve --db "$1" --listen "127.0.0.1:${port:-0}" --cert ca/hub.pem --key ca/hub-key.pem --ca ca/ca.pem "${@:2}" >hub.log 2>&1 &
 	server=$!
 	for _ in $(seq 600); do grep -q listening hub.log && break; sleep 0.05; done
 	port=$(sed -n 's/.*, port \([0-9]*\);.*/\1/p' hub.log)
@@ -169,32 +174,52 @@ command=$(sed -n 's/.*see pathprofctl --hub URL \(compare .*\)/\1/p' summaries)
 "$ctl" --db hub.db compare host:web1 host:web2 --since -1h >got 2>said; [ $? -eq 2 ] && grep -q 'go with --hub' said || not_ok "compare --since" "$(cat said)"
 
 # ---------------------------------------------------------------- delivered as pathprofd's alerts are
-python3 - "$manager" <<'END' &
+# The webhook's receiver is down at first, then refuses twice: each alert comes in the end, and once.
+listen() {
+	python3 - "$listener" <<'END' &
 import http.server, sys
-class Manager(http.server.BaseHTTPRequestHandler):
+class Listener(http.server.BaseHTTPRequestHandler):
+    busy = 2
     def do_POST(self):
-        open("managed", "ab").write(self.path.encode() + b" " + self.rfile.read(int(self.headers["Content-Length"])) + b"\n")
-        self.send_response(200)
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        hooked = not self.path.startswith("/api/")
+        refused = hooked and Listener.busy > 0
+        Listener.busy -= refused
+        name = "refused" if refused else "hooked" if hooked else "managed"
+        open(name, "ab").write(("%s %s " % (self.path, self.headers["Content-Type"])).encode() + body + b"\n")
+        self.send_response(503 if refused else 200)
         self.end_headers()
     def log_message(self, *words):
         pass
-http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Manager).serve_forever()
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Listener).serve_forever()
 END
-managed=$!
-"$build/bin/pathprof-relay" -c hub.conf --db hub.db --state notes >relay.log 2>&1 &
-relay=$!
-for _ in $(seq 100); do [ "$(cat told 2>/dev/null | wc -l)" = 2 ] && [ -s managed ] && break; sleep 0.1; done
+	listens=$!
+}
+tell() {
+	own
+	"${as[@]}" "$build/bin/pathprof-relay" -c hub.conf --db hub.db --state notes >>relay.log 2>&1 &
+	relay=$!
+}
+end_relay() { kill -TERM $relay; wait $relay 2>/dev/null; }
+lines() { cat "$1" 2>/dev/null | wc -l; }
+tell
+for _ in $(seq 100); do grep -q 'webhook: .*trying again' relay.log && break; sleep 0.1; done
+listen
+for _ in $(seq 600); do [ "$(lines told)" = 2 ] && [ "$(lines hooked)" -ge 2 ] && [ -s managed ] && break; sleep 0.1; done
+is_confined $relay || not_ok "the relay's unit" "$(grep -E 'Cap|Seccomp' /proc/$relay/status | paste -sd ' ')"
 curl -s "http://127.0.0.1:$scrape/metrics" >metrics
-kill -TERM $relay; wait $relay 2>/dev/null
-"$build/bin/pathprof-relay" -c hub.conf --db hub.db --state notes >relay.log 2>&1 &
-relay=$!
+end_relay
+tell
 sleep 1
-kill -TERM $relay; wait $relay 2>/dev/null
+end_relay
 [ "$(grep -c '"status":"firing"' told)" = 2 ] && grep -q '"host":"web3"' told && ok "pathprof-relay tells the hook what fires, once" || not_ok "the hook" "$(cat told relay.log | head -c 600)"
 
-kill $managed
-wait $managed 2>/dev/null
+kill $listens
+wait $listens 2>/dev/null
 grep -q '^/api/v2/alerts .*"alertname":"host".*"container":"host:web3"' managed && ok "and to an Alertmanager" || not_ok "the Alertmanager" "$(head -c 600 managed)"
+sort told >want
+sed -n 's/^[^{]*//p' hooked | sort | cmp -s - want && [ "$(lines refused)" = 2 ] && ! grep -qv '^/hook?team=fleet application/json {' hooked refused &&
+	ok "and a webhook that was down and then refused twice: once each, in the words of the hook" || not_ok "the webhook" "$(head -c 600 hooked refused 2>&1; tail -n 3 relay.log)"
 grep -q '^pathprof_hub_alerts_firing{scope="host"} 1' metrics && grep -q '^pathprof_hub_alerts_firing{scope="release"} 1' metrics && grep -q '^pathprof_hub_spans_total{result="failed"} 0' metrics &&
 	ok "Prometheus scrapes the hub's figures at it" || not_ok "the figures" "$(grep hub metrics | head -n 5)"
 
