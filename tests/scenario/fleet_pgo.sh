@@ -17,11 +17,13 @@ END
 mkdir bin certs other temporary
 gcc -O1 -g -Wl,--build-id -o bin/worker work.c || exit 1
 id=$(readelf -n bin/worker | sed -n 's/.*Build ID: //p')
-for host in one two; do
-	"$ctl" record -o $host.db --overhead 20% --no-report -- "$dir/bin/worker" $([ $host = one ] && echo 60000 || echo 10000) >/dev/null 2>said || { not_ok record "$(tail -n 1 said)"; exit 1; }
+record() { # HOST ROUNDS
+	"$ctl" record -o $1.db --overhead 20% --no-report -- "$dir/bin/worker" $2 >/dev/null 2>said || { not_ok record "$(tail -n 1 said)"; exit 1; }
 	# However little a busy machine lets it see.
-	sqlite3 $host.db "UPDATE path_counts SET samples = samples * 30, squares = squares * 900, weight = weight * 30, weight_squares = weight_squares * 900"
-done
+	sqlite3 $1.db "UPDATE path_counts SET samples = samples * 30, squares = squares * 900, weight = weight * 30, weight_squares = weight_squares * 900"
+}
+record one 60000
+record two 10000
 "$hub" ca ca && "$hub" enrol ca hub --server --address 127.0.0.1 && "$hub" enrol ca one && "$hub" enrol ca two && "$hub" enrol ca reader --reader &&
 	cp ca/reader.pem ca/reader-key.pem ca/ca.pem certs && cp ca/ca.pem ca/ca-key.pem other && "$hub" enrol other reader --tenant other --reader || exit 1
 as_unit pathprof-hub
@@ -36,9 +38,11 @@ start() { # [OPTION...]
 }
 stop() { kill -TERM $server; wait $server 2>/dev/null; }
 start
-for host in one two; do
-	"$hub" send --once --db $host.db --hub "$url" --cert ca/$host.pem --key ca/$host-key.pem --ca ca/ca.pem >sent 2>said || not_ok "$host sends" "$(tail -n 1 said)"
-done
+send() { # HOST NAME LABELS
+	"$hub" send --once --db $1.db --hub "$url" --cert ca/$2.pem --key ca/$2-key.pem --ca ca/ca.pem --labels "$3" >sent 2>said || not_ok "$1 sends" "$(tail -n 1 said)"
+}
+send one one "dc=ams group=web"
+send two two "dc=ams group=db"
 since=$(($(date +%s) - 3600)) until=$(($(date +%s) + 60))
 reader=(--cert ca/reader.pem --key ca/reader-key.pem --cacert ca/ca.pem)
 pgo() { # WHAT [CURL-ARGUMENT...]: status and headers in `head`, the profile in `got`
@@ -65,6 +69,22 @@ pgo "$id?format=bolt-fdata&$span" -H "If-None-Match: $etag"
 pgo "$id?format=bolt-fdata&$span" -H 'If-None-Match: "another"'
 [ "$status" = 200 ] && ok "who has another gets it" || not_ok "another ETag" "$status"
 
+# ---------------------------------------------------------------- of some hosts, and of one of their services
+of_some() { # QUESTION EXPORT-OPTION...
+	"$ctl" --hub "$url" --certificates certs export --binary "$id" --format bolt-fdata --since @$since --until @$until -o want "${@:2}" 2>said || not_ok "export $*" "$(tail -n 1 said)"
+	pgo "$id?format=bolt-fdata&$span&$1"
+	[ "$status" = 200 ] && [ -s want ] && cmp -s want got && ok "$1: $(wc -c <got) bytes, those of export" || not_ok "$1" "$status: $(head -c 300 got)"
+	rm -f want
+}
+of_some label=dc=ams --label dc=ams && cmp -s got by_path || not_ok "label=dc=ams" "both hosts have it"
+of_some 'label=dc%3Dams&label=group=web' --label dc=ams --label group=web && cmp -s got by_path && not_ok "labels" "one host is not both"
+cp got of_web
+of_some labels=dc=ams%20group=web --label dc=ams --label group=web && cmp -s got of_web || not_ok "labels=" "another profile"
+of_some group=web --group web && cmp -s got of_web || not_ok "group=" "another profile"
+of_some host=one --host one && cmp -s got of_web || not_ok "host=" "another profile"
+of_some group=db --group db && cmp -s got of_web && not_ok "group=db" "that of group=web"
+of_some workload=worker --workload worker && cmp -s got by_path || not_ok "workload=" "another profile"
+
 # ---------------------------------------------------------------- who may not, and what is not there
 refused() { # STATUS WORDS WHAT [CURL-ARGUMENT...]
 	pgo "$3" "${@:4}"
@@ -75,6 +95,15 @@ refused 400 'format= is to name one' "$id?format=csv&$span"
 refused 400 'seconds since 1970' "$id?format=bolt-fdata&since=yesterday"
 refused 404 'no host ran /usr/bin/nothing' "usr/bin/nothing?format=bolt-fdata&$span"
 refused 404 'no host ran' "$id?format=bolt-fdata&since=1000&until=2000"
+refused 404 'no host of those asked for ran' "$id?format=bolt-fdata&$span&label=dc=fra"
+refused 404 'no host of those asked for ran' "$id?format=bolt-fdata&$span&label=dc=ams&group=mail"
+refused 404 'no host of those asked for ran' "$id?format=bolt-fdata&$span&host=three"
+refused 404 'no host of those asked for ran' "$id?format=bolt-fdata&$span&workload=nginx"
+refused 404 'no host of those asked for ran' "${dir#/}/bin/worker?format=bolt-fdata&$span&release=0123456789ab"
+refused 400 'label= is KEY=VALUE' "$id?format=bolt-fdata&$span&label=dc"
+refused 400 'label= is KEY=VALUE' "$id?format=bolt-fdata&$span&label=dc=ams&label=dc=fra"
+refused 400 'label= is KEY=VALUE' "$id?format=bolt-fdata&$span&label=dc=ams&group="
+refused 400 'first digits of a build-id' "$id?format=bolt-fdata&$span&release=../x"
 refused 404 'no host ran /../../etc/passwd' "%2e%2e/%2e%2e/etc/passwd?format=bolt-fdata&$span"
 reader=(--cert ca/one.pem --key ca/one-key.pem --cacert ca/ca.pem)
 refused 403 'a host.s certificate reads nothing' "$id?format=bolt-fdata&$span"
@@ -109,6 +138,17 @@ stop
 start --files "$dir/files"
 pgo "$id?format=bolt-fdata&$span"
 [ "$status" = 200 ] && cmp -s got by_path && ok "the file is found by its build-id" || not_ok "--files" "$status: $(head -c 300 got)"
+# A newer build is what a path means, unless the question says which.
+gcc -O2 -g -Wl,--build-id -o bin/worker work.c || exit 1
+newer=$(readelf -n bin/worker | sed -n 's/.*Build ID: //p')
+sleep 1
+record three 20000
+until=$(($(date +%s) + 60)) span="since=$since&until=$(($(date +%s) + 60))"
+send three one ""
+pgo "${dir#/}/bin/worker?format=bolt-fdata&$span"
+[ "$status" = 200 ] && grep -qi "^pathprof-build-id: $newer" head && ok "of a path it is the newest build" || not_ok "the newest build" "$status: $(head -c 300 got)"
+pgo "${dir#/}/bin/worker?format=bolt-fdata&$span&release=${id:0:12}"
+[ "$status" = 200 ] && cmp -s got by_path && grep -qi "^pathprof-build-id: $id" head && ok "and by release= the one before" || not_ok "release=" "$status: $(head -c 300 got)"
 # A debuginfod server has it: asked by its build-id, and only where one is named.
 stop
 mkdir -p www/buildid/$id && mv files/${id:0:2}/${id:2} www/buildid/$id/executable

@@ -28,11 +28,13 @@ enum hub_exit { HUB_OK = 0, HUB_FAILURE = 1, HUB_USAGE = 2, HUB_NONE = 4 };
 struct hub_options {
 	const char *db, *listen, *hub;
 	const char *certificate, *key, *ca, *crl, *denied;
-	const char *addresses;     /* of a server, with commas between them */
-	const char *tenants;       /* serve: the directory of their databases */
-	const char *tenant;        /* enrol: whose the certificate is */
-	const char *host;          /* fetch: that one alone */
-	const char *labels;        /* send: this host's; fetch: hosts that have them; or NULL */
+	const char *addresses; /* of a server, with commas between them */
+	const char *tenants;   /* serve: the directory of their databases */
+	const char *tenant;    /* enrol: whose the certificate is */
+	const char *host;      /* fetch, pgo: that one alone */
+	const char *labels;    /* send: this host's; fetch, pgo: hosts that have them; or NULL */
+	const char *workload;  /* pgo: what this container, service or command ran; or NULL */
+	const char *release;   /* pgo: first digits of the build-id wanted; or NULL */
 	const char *since, *until; /* fetch, judge, pgo: seconds since 1970 */
 	const char *files;         /* serve, pgo: directory of binaries by build-id, or NULL */
 	const char *binary;        /* pgo: a path, or digits of a build-id */

@@ -71,9 +71,13 @@ static const struct pp_option rows[] = {
 	{"since", 0, "SECONDS", "fetch or judge what ended after, in seconds since 1970",
 	 TEXT(since)},
 	{"until", 0, "SECONDS", "fetch or judge what began before", TEXT(until)},
-	{"host", 0, "NAME", "fetch of this host alone", TEXT(host)},
+	{"host", 0, "NAME", "fetch of this host alone, or make a profile of it", TEXT(host)},
+	{"workload", 0, "NAME", "make a profile of what this container, service or command ran",
+	 TEXT(workload)},
+	{"release", 0, "DIGITS", "make it of the build whose build-id begins so", TEXT(release)},
 	{"labels", 0, "LIST",
-	 "labels of the host that sends, as 'dc=ams role=web'; fetch of hosts that have them all",
+	 "labels of the host that sends, as 'dc=ams role=web'; fetch or make a profile of hosts "
+	 "that have them all",
 	 set_labels, offsetof(struct hub_options, labels)},
 	{"alerts", 0, NULL, "fetch the alerts alone", FLAG(alerts)},
 	{"days", 0, "DAYS", "how long a certificate holds (397)", DAYS(days)},
@@ -99,7 +103,8 @@ void hub_options_help(void)
 	     "        [--config FILE] [--files DIR]\n"
 	     "  judge --db FILE --since SECONDS --until SECONDS\n"
 	     "  pgo   --db FILE --since SECONDS --until SECONDS --binary WHICH --format FORMAT\n"
-	     "        --scratch DIR [--files DIR]\n"
+	     "        --scratch DIR [--files DIR] [--host NAME] [--labels LIST] [--workload NAME]\n"
+	     "        [--release DIGITS]\n"
 	     "  send  --db FILE --hub URL --cert FILE --key FILE --ca FILE [--once] [--no-names]\n"
 	     "        [--labels LIST]\n"
 	     "  fetch --db FILE --hub URL --cert FILE --key FILE --ca FILE\n"

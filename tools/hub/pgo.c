@@ -89,12 +89,19 @@ static uint64_t most_samples(const struct pathprof_releases *releases)
 	return most;
 }
 
+static bool is_narrowed(const struct hub_options *options)
+{
+	return options->host || options->labels || options->workload || options->release;
+}
+
 static int take_build(struct pgo *pgo, const struct pathprof_releases *releases)
 {
 	const struct pathprof_release *best = choose(releases);
 
 	if (!releases->cnt)
-		return none("\nno host ran %s in that time", pgo->options->binary);
+		return none("\nno host%s ran %s in that time",
+			    is_narrowed(pgo->options) ? " of those asked for" : "",
+			    pgo->options->binary);
 	if (!best)
 		return none("\n%s: %llu paths were seen, a profile wants %d: ask again later, or "
 			    "of a longer time",
@@ -109,9 +116,13 @@ static int take_build(struct pgo *pgo, const struct pathprof_releases *releases)
 static int find_build(struct pgo *pgo)
 {
 	const char *binary = pgo->options->binary;
+	const char *id = is_id(binary) ? binary : pgo->options->release;
 	struct pathprof_filter filter = {.since_ns = pgo->since_ns,
 					 .until_ns = pgo->until_ns,
-					 .binary = is_id(binary) ? binary : NULL};
+					 .binary = id,
+					 .host = pgo->options->host,
+					 .labels = pgo->options->labels,
+					 .workload = pgo->options->workload};
 	struct pathprof_releases releases;
 	struct pathprof_error error = {""};
 	int r = pathprof_releases_load(&releases, pgo->store, &filter,
@@ -171,8 +182,10 @@ static int sum_up(void *context, struct pathprof_store *to, struct pathprof_erro
 {
 	struct pgo *pgo = context;
 	struct summing summing = {pgo, to, error};
+	const struct pathprof_filter filter = {.host = pgo->options->host,
+					       .labels = pgo->options->labels};
 
-	return pathprof_store_hosts(pgo->store, NULL, add_host, &summing, error);
+	return pathprof_store_hosts(pgo->store, &filter, add_host, &summing, error);
 }
 
 /* ---------------------------------------------------------------- written by pathprofctl */
@@ -222,21 +235,30 @@ static bool find_file(const struct pgo *pgo, char *ret_path, size_t size)
 	       (!is_where_it_ran(pgo) && hub_debuginfod_find(&pgo->build.id, ret_path, size));
 }
 
+#define EXPORT_FIXED 14 /* arguments, behind which those stand that may be */
+
 /* Its words go into a file: the last line is the reason when it fails. */
 static void export(const struct pgo *pgo, const char *program)
 {
 	char file[PATH_BYTES];
 	char since[24], until[24];
-	const char *argv[] = {"pathprofctl", "--db",       pgo->scratch, "export",
-			      "--binary",    pgo->id,      "--format",   pgo->options->format,
-			      "--output",    pgo->profile, "--since",    since,
-			      "--until",     until,        NULL,         file,
-			      NULL};
+	const char *argv[EXPORT_FIXED + 5] = {
+		"pathprofctl", "--db",       pgo->scratch, "export",
+		"--binary",    pgo->id,      "--format",   pgo->options->format,
+		"--output",    pgo->profile, "--since",    since,
+		"--until",     until};
+	size_t cnt = EXPORT_FIXED;
 
 	snprintf(since, sizeof(since), "@%s", pgo->options->since);
 	snprintf(until, sizeof(until), "@%s", pgo->options->until);
-	if (find_file(pgo, file, sizeof(file)))
-		argv[sizeof(argv) / sizeof(argv[0]) - 3] = "--file";
+	if (pgo->options->workload) {
+		argv[cnt++] = "--workload";
+		argv[cnt++] = pgo->options->workload;
+	}
+	if (find_file(pgo, file, sizeof(file))) {
+		argv[cnt++] = "--file";
+		argv[cnt++] = file;
+	}
 	if (freopen(pgo->said, "w", stderr))
 		execv(program, (char *const *)(uintptr_t)argv);
 	_exit(HUB_FAILURE);

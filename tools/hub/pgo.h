@@ -21,7 +21,8 @@ struct hub_pgo_jobs;
 struct hub_pgo_job {
 	char *key; /* what is asked, in which database */
 	char *binary;
-	const char *format, *db; /* not owned */
+	char *host, *labels, *workload, *release; /* NULL: any */
+	const char *format, *db;                  /* not owned */
 	int64_t since_s, until_s;
 	void *waits; /* who asked */
 	bool is_done;
@@ -34,6 +35,9 @@ struct hub_pgo_job {
 struct hub_pgo_question {
 	const char *binary;                 /* what stands behind /v1/pgo/ */
 	const char *format, *since, *until; /* NULL: not said */
+	const char *host, *workload;        /* the same */
+	const char *release;                /* the same: first digits of a build-id */
+	char labels[PATHPROF_LABELS_BYTES]; /* checked; "": any */
 };
 
 /* on_done: a job that was not done when it was begun is; not from inside any call but turn() and

@@ -16,13 +16,15 @@
 #include "child.h"
 #include "pathprof/format.h"
 
-#define WAITING_MAX 8
-#define KEPT_MAX    4
-#define KEPT_BYTES  (4u << 20) /* a larger one is not kept */
-#define KEPT_NS     (PATHPROF_PARCEL_SLOT_S * PP_NSEC_PER_SEC)
-#define CHILD_NS    (120 * PP_NSEC_PER_SEC)
-#define ANSWER_MAX  (16u << 20)
-#define SPAN_S      86400
+#define WAITING_MAX   8
+#define KEPT_MAX      4
+#define KEPT_BYTES    (4u << 20) /* a larger one is not kept */
+#define KEPT_NS       (PATHPROF_PARCEL_SLOT_S * PP_NSEC_PER_SEC)
+#define CHILD_NS      (120 * PP_NSEC_PER_SEC)
+#define ANSWER_MAX    (16u << 20)
+#define SPAN_S        86400
+#define ARGUMENTS_MAX 32 /* of a child */
+#define RELEASE_MIN   8  /* digits */
 
 /* The formats that compilers and layout tools read. */
 static const enum pathprof_format formats[] = {
@@ -171,23 +173,46 @@ static void remove_job(struct hub_pgo_jobs *jobs, size_t at)
 		(--jobs->cnt - at) * sizeof(jobs->waiting[0]));
 }
 
+/* An option and its value, or nothing. */
+static void push(const char **argv, const char *option, const char *value)
+{
+	size_t cnt = 0;
+
+	while (argv[cnt])
+		cnt++;
+	if (value) {
+		argv[cnt] = option;
+		argv[cnt + 1] = value;
+	}
+}
+
+static int start_child(struct hub_pgo_jobs *jobs, const struct hub_pgo_job *job)
+{
+	char since[24], until[24];
+	const char *argv[ARGUMENTS_MAX] = {"pathprof-hub", "pgo"};
+
+	snprintf(since, sizeof(since), "%" PRId64, job->since_s);
+	snprintf(until, sizeof(until), "%" PRId64, job->until_s);
+	push(argv, "--db", job->db);
+	push(argv, "--scratch", jobs->scratch);
+	push(argv, "--binary", job->binary);
+	push(argv, "--format", job->format);
+	push(argv, "--since", since);
+	push(argv, "--until", until);
+	push(argv, "--files", jobs->files);
+	push(argv, "--host", job->host);
+	push(argv, "--labels", job->labels);
+	push(argv, "--workload", job->workload);
+	push(argv, "--release", job->release);
+	return hub_child_start(&jobs->child, argv);
+}
+
 static void start_next(struct hub_pgo_jobs *jobs)
 {
 	while (jobs->cnt && !jobs->child.pid) {
 		struct hub_pgo_job *job = jobs->waiting[0];
-		char since[24], until[24];
-		const char *const argv[] = {
-			"pathprof-hub", "pgo",       "--db",
-			job->db,        "--scratch", jobs->scratch,
-			"--binary",     job->binary, "--format",
-			job->format,    "--since",   since,
-			"--until",      until,       jobs->files ? "--files" : NULL,
-			jobs->files,    NULL};
-		int r;
+		int r = start_child(jobs, job);
 
-		snprintf(since, sizeof(since), "%" PRId64, job->since_s);
-		snprintf(until, sizeof(until), "%" PRId64, job->until_s);
-		r = hub_child_start(&jobs->child, argv);
 		if (r == 0)
 			return;
 		remove_job(jobs, 0);
@@ -252,17 +277,45 @@ static char *binary_of(const char *text)
 	return asprintf(&binary, "%s%s", is_id ? "" : "/", text) < 0 ? NULL : binary;
 }
 
+/* NULL or "": any. False: no memory. */
+static bool copy(char **ret_copy, const char *text)
+{
+	*ret_copy = text && *text ? strdup(text) : NULL;
+	return *ret_copy || !text || !*text;
+}
+
+static const char *any(const char *text)
+{
+	return text ? text : "";
+}
+
+/* Lengths tell where a host's name and a workload's end, whatever is in them. */
 static int fill(struct hub_pgo_job *job, struct hub_ingest *ingest,
 		const struct hub_pgo_question *question)
 {
+	bool is_copied = copy(&job->host, question->host) && copy(&job->labels, question->labels) &&
+			 copy(&job->workload, question->workload) &&
+			 copy(&job->release, question->release);
+
 	job->db = hub_ingest_db(ingest);
 	job->binary = binary_of(question->binary);
-	if (!job->binary || asprintf(&job->key, "%s\n%s\n%s\n%" PRId64 "\n%" PRId64, job->db,
-				     job->binary, job->format, job->since_s, job->until_s) < 0) {
+	if (!job->binary || !is_copied ||
+	    asprintf(&job->key, "%s\n%s\n%" PRId64 "\n%" PRId64 "\n%s\n%s\n%zu %zu\n%s\n%s\n%s",
+		     job->db, job->format, job->since_s, job->until_s, any(job->labels),
+		     any(job->release), strlen(any(job->host)), strlen(any(job->workload)),
+		     any(job->host), any(job->workload), job->binary) < 0) {
 		job->key = NULL;
 		return -ENOMEM;
 	}
 	return 0;
+}
+
+static bool is_release(const char *text)
+{
+	size_t len = text ? strlen(text) : 0;
+
+	return !text || (len >= RELEASE_MIN && len < PATHPROF_BUILD_ID_TEXT_LEN &&
+			 !text[strspn(text, "0123456789abcdef")]);
 }
 
 unsigned int hub_pgo_begin(struct hub_pgo_jobs *jobs, struct hub_ingest *ingest,
@@ -277,6 +330,9 @@ unsigned int hub_pgo_begin(struct hub_pgo_jobs *jobs, struct hub_ingest *ingest,
 	*ret_why = "too many profiles are asked for at once";
 	if (jobs->is_over || jobs->cnt == WAITING_MAX)
 		return 503;
+	*ret_why = "release= is not the first digits of a build-id, eight or more";
+	if (!is_release(question->release))
+		return 400;
 	job = calloc(1, sizeof(*job));
 	*ret_why = "out of memory";
 	if (!job)
@@ -316,6 +372,10 @@ void hub_pgo_end(struct hub_pgo_jobs *jobs, struct hub_pgo_job *job)
 	}
 	free(job->key);
 	free(job->binary);
+	free(job->host);
+	free(job->labels);
+	free(job->workload);
+	free(job->release);
 	free(job->bytes);
 	free(job);
 	start_next(jobs);

@@ -365,19 +365,68 @@ static enum MHD_Result send_pgo(struct MHD_Connection *connection, const struct 
 	return r;
 }
 
+/* label=KEY=VALUE, as often as need be, labels=LIST, and group=NAME, which is a label. */
+static enum MHD_Result take_label(void *context, enum MHD_ValueKind kind, const char *name,
+				  const char *value)
+{
+	char label[PATHPROF_LABELS_BYTES];
+	char *labels = context;
+	bool is_group = is(name, "group");
+	int len;
+
+	(void)kind;
+	if (!is_group && !is(name, "label") && !is(name, "labels"))
+		return MHD_YES;
+	len = snprintf(label, sizeof(label), "%s%s", is_group ? PATHPROF_LABEL_GROUP "=" : "",
+		       value ? value : "");
+	if (!value || !*value || len < 0 || (size_t)len >= sizeof(label) ||
+	    pathprof_labels_add(labels, label) < 0) {
+		labels[0] = 0;
+		return MHD_NO;
+	}
+	return MHD_YES;
+}
+
+/* False: labels are not as they should be. */
+static bool take_labels(struct MHD_Connection *connection, char labels[PATHPROF_LABELS_BYTES])
+{
+	static const char *const names[] = {"label", "labels", "group"};
+	bool is_asked = false;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		is_asked |= argument(connection, names[i]) != NULL;
+	labels[0] = 0;
+	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, take_label, labels);
+	return !is_asked || labels[0];
+}
+
+static unsigned int begin_pgo(struct hub *hub, struct MHD_Connection *connection, const char *url,
+			      struct request *request, const char **ret_why)
+{
+	struct hub_pgo_question question = {.binary = url + strlen(routes[ROUTE_PGO].url),
+					    .format = argument(connection, "format"),
+					    .since = argument(connection, "since"),
+					    .until = argument(connection, "until"),
+					    .host = argument(connection, "host"),
+					    .workload = argument(connection, "workload"),
+					    .release = argument(connection, "release")};
+
+	*ret_why = "label= is KEY=VALUE, a key has one value; group= is the value of one";
+	if (!take_labels(connection, question.labels))
+		return MHD_HTTP_BAD_REQUEST;
+	return hub_pgo_begin(hub->pgo, request->ingest, &question, connection, &request->job,
+			     ret_why);
+}
+
 /* Called again when the profile is there; until then the connection sleeps. */
 static enum MHD_Result answer_pgo(struct hub *hub, struct MHD_Connection *connection,
 				  const char *url, struct request *request)
 {
-	const struct hub_pgo_question question = {
-		url + strlen(routes[ROUTE_PGO].url), argument(connection, "format"),
-		argument(connection, "since"), argument(connection, "until")};
 	const char *why = NULL;
 	unsigned int status = MHD_HTTP_OK;
 
 	if (!request->job)
-		status = hub_pgo_begin(hub->pgo, request->ingest, &question, connection,
-				       &request->job, &why);
+		status = begin_pgo(hub, connection, url, request, &why);
 	if (status != MHD_HTTP_OK)
 		return refuse(hub, connection, request, status, why);
 	if (!request->job->is_done) {
