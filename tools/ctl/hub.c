@@ -93,3 +93,37 @@ int hub_fetch(struct ctl_options *options, bool alerts, char **ret_directory)
 	options->db = db;
 	return r;
 }
+
+/* ---------------------------------------------------------------- files of builds */
+
+static struct {
+	const struct ctl_options *options; /* NULL: no hub is in use */
+	const char *directory;
+} in_use;
+
+void hub_use_files(const struct ctl_options *options, const char *directory)
+{
+	in_use.options = options;
+	in_use.directory = directory;
+}
+
+char *hub_file(const struct pathprof_build_id *id)
+{
+	struct oneshot_arguments arguments;
+	char text[PATHPROF_BUILD_ID_TEXT_LEN];
+	char *file;
+
+	if (!in_use.options || id->kind != PATHPROF_ID_BUILD_ID)
+		return NULL;
+	file = ctl_printf("%s/%s", in_use.directory, pathprof_build_id_text(id, text));
+	oneshot_begin(&arguments, "pathprof-hub", ARGUMENTS_MAX);
+	oneshot_push(&arguments, "fetch");
+	oneshot_push_option(&arguments, "--hub", in_use.options->hub);
+	oneshot_push_option(&arguments, "--build", text);
+	oneshot_push_option(&arguments, "--db", file);
+	if (push_certificates(&arguments, in_use.options) == CTL_OK &&
+	    oneshot_run("--hub", arguments.list) == 0)
+		return file;
+	free(file);
+	return NULL;
+}

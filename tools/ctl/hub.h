@@ -17,4 +17,13 @@
  */
 int hub_fetch(struct ctl_options *options, bool alerts, char **ret_directory);
 
+/*
+ * From now on hub_file() asks that hub; what it fetches lies in directory. For verbs that look into
+ * the code of few binaries: each is a question, and has hosts asked for what nobody uploaded yet.
+ */
+void hub_use_files(const struct ctl_options *options, const char *directory);
+/* The file of a build that a host uploaded, said if there is none; NULL: that, or no hub is in use.
+ * Its build-id is for the caller to compare. Caller frees. */
+char *hub_file(const struct pathprof_build_id *id);
+
 #endif

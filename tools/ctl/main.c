@@ -313,6 +313,8 @@ static int run_on_hub(const struct ctl_verb *verb, struct ctl_options *options)
 	if (options->db)
 		return ctl_usage(options, "--db and --hub: choose one");
 	r = hub_fetch(options, verb->run == cmd_alerts, &directory);
+	if (verb->run == cmd_cfg || verb->run == cmd_show || verb->run == cmd_export)
+		hub_use_files(options, directory);
 	if (r == CTL_OK)
 		r = run_on_db(verb, options);
 	scratch_remove(directory);

@@ -2,6 +2,7 @@
 /* A directory for the command's time: see scratch.h. */
 #include "scratch.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,15 +24,14 @@ int scratch_make(char **ret_directory, struct pathprof_error *error)
 
 void scratch_remove(const char *directory)
 {
-	static const char *const names[] = {SCRATCH_DB, SCRATCH_DB "-wal", SCRATCH_DB "-shm",
-					    SCRATCH_DB ".lock", SCRATCH_PROFILE};
+	DIR *entries = directory ? opendir(directory) : NULL;
+	const struct dirent *entry;
 
-	if (!directory)
-		return;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		_cleanup_free_ char *file = ctl_printf("%s/%s", directory, names[i]);
-
-		(void)unlink(file);
-	}
-	(void)rmdir(directory);
+	while (entries && (entry = readdir(entries)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			(void)unlinkat(dirfd(entries), entry->d_name, 0);
+	if (entries)
+		closedir(entries);
+	if (directory)
+		(void)rmdir(directory);
 }

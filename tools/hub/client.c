@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/vector.h"
@@ -12,6 +13,7 @@
 #define ANSWER_MAX    (16u << 20)
 #define CONNECT_S     10L
 #define REQUEST_S     120L
+#define FILE_S        290L /* less than the hub leaves a connection */
 #define RETRY_AFTER_S 3600
 
 int hub_client_check(const struct hub_options *options)
@@ -78,8 +80,8 @@ static void set_body(CURL *curl, const void *body, size_t bytes)
 	curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)bytes);
 }
 
-void hub_client_ask(struct hub_client *client, const char *path, const void *body, size_t bytes,
-		    struct hub_answer *ret_answer)
+/* Body and what is written where are set. */
+static void perform(struct hub_client *client, const char *path, struct hub_answer *ret_answer)
 {
 	_cleanup_free_ char *url = NULL;
 	curl_off_t retry_after_s = 0;
@@ -91,14 +93,82 @@ void hub_client_ask(struct hub_client *client, const char *path, const void *bod
 	}
 	client->why[0] = 0;
 	curl_easy_setopt(client->curl, CURLOPT_URL, url);
-	curl_easy_setopt(client->curl, CURLOPT_WRITEDATA, ret_answer);
-	set_body(client->curl, body, bytes);
 	if (curl_easy_perform(client->curl) != CURLE_OK)
 		return;
 	curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &ret_answer->status);
 	curl_easy_getinfo(client->curl, CURLINFO_RETRY_AFTER, &retry_after_s);
 	ret_answer->retry_after_s =
 		retry_after_s < RETRY_AFTER_S ? (long)retry_after_s : RETRY_AFTER_S;
+}
+
+void hub_client_ask(struct hub_client *client, const char *path, const void *body, size_t bytes,
+		    struct hub_answer *ret_answer)
+{
+	curl_easy_setopt(client->curl, CURLOPT_WRITEDATA, ret_answer);
+	set_body(client->curl, body, bytes);
+	perform(client, path, ret_answer);
+}
+
+/* ---------------------------------------------------------------- files */
+
+static size_t give_part(char *part, size_t size, size_t cnt, void *context)
+{
+	ssize_t n = read(*(const int *)context, part, size * cnt);
+
+	return n < 0 ? CURL_READFUNC_ABORT : (size_t)n;
+}
+
+void hub_client_put(struct hub_client *client, const char *path, int fd, uint64_t bytes,
+		    struct hub_answer *ret_answer)
+{
+	CURL *curl = client->curl;
+
+	curl_easy_setopt(curl, CURLOPT_WRITEDATA, ret_answer);
+	curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
+	curl_easy_setopt(curl, CURLOPT_READFUNCTION, give_part);
+	curl_easy_setopt(curl, CURLOPT_READDATA, &fd);
+	curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)bytes);
+	curl_easy_setopt(curl, CURLOPT_TIMEOUT, FILE_S);
+	perform(client, path, ret_answer);
+	curl_easy_setopt(curl, CURLOPT_TIMEOUT, REQUEST_S);
+	curl_easy_setopt(curl, CURLOPT_UPLOAD, 0L);
+}
+
+struct saving {
+	struct hub_client *client;
+	struct hub_answer *answer;
+	int fd;
+	uint64_t left_bytes;
+};
+
+static size_t save_part(char *part, size_t size, size_t cnt, void *context)
+{
+	struct saving *saving = context;
+	long status = 0;
+
+	curl_easy_getinfo(saving->client->curl, CURLINFO_RESPONSE_CODE, &status);
+	if (status != 200)
+		return take_answer(part, size, cnt, saving->answer);
+	if (size * cnt > saving->left_bytes ||
+	    write(saving->fd, part, size * cnt) != (ssize_t)(size * cnt))
+		return 0;
+	saving->left_bytes -= size * cnt;
+	return size * cnt;
+}
+
+void hub_client_save(struct hub_client *client, const char *path, int fd, uint64_t most_bytes,
+		     struct hub_answer *ret_answer)
+{
+	struct saving saving = {client, ret_answer, fd, most_bytes};
+	CURL *curl = client->curl;
+
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, save_part);
+	curl_easy_setopt(curl, CURLOPT_WRITEDATA, &saving);
+	curl_easy_setopt(curl, CURLOPT_TIMEOUT, FILE_S);
+	set_body(curl, NULL, 0);
+	perform(client, path, ret_answer);
+	curl_easy_setopt(curl, CURLOPT_TIMEOUT, REQUEST_S);
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
 }
 
 void hub_answer_release(struct hub_answer *answer)

@@ -37,6 +37,13 @@ void hub_client_close(struct hub_client *client);
 /* body NULL: GET, else POST. */
 void hub_client_ask(struct hub_client *client, const char *path, const void *body, size_t bytes,
 		    struct hub_answer *ret_answer);
+/* PUT of an open file, as it lies there; bytes: how many it has. */
+void hub_client_put(struct hub_client *client, const char *path, int fd, uint64_t bytes,
+		    struct hub_answer *ret_answer);
+/* GET into an open file, at most so many bytes; of another status than 200 the answer is as ever.
+ */
+void hub_client_save(struct hub_client *client, const char *path, int fd, uint64_t most_bytes,
+		     struct hub_answer *ret_answer);
 void hub_answer_release(struct hub_answer *answer);
 /* As JSON; NULL: it is none. The caller's. */
 json_t *hub_answer_json(const struct hub_answer *answer);

@@ -8,6 +8,7 @@
  * The database is written beside and renamed: there is all of it or none.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "client.h"
+#include "files.h"
 #include "pathprof/parcel_store.h"
 
 #define QUIET_NS   (2 * PP_NSEC_PER_SEC)
@@ -246,6 +248,28 @@ static int fetch_alerts(void *context, struct pathprof_store *store, struct path
 	return r;
 }
 
+/* ---------------------------------------------------------------- the file of a build */
+
+/* Its build-id is for who opens it to compare. */
+static int fetch_file(struct fetch *fetch)
+{
+	_cleanup_answer_ struct hub_answer answer = {NULL, 0, 0, 0};
+	const char *to = fetch->options->db;
+	_cleanup_close_ int fd =
+		open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	char path[PATH_BYTES];
+
+	if (fd < 0)
+		return hub_fail("%s: %s", to, strerror(errno));
+	snprintf(path, sizeof(path), "/v1/files/%.64s", fetch->options->build);
+	hub_client_save(&fetch->client, path, fd, HUB_FILE_BYTES, &answer);
+	if (answer.status == 200 && !fetch->client.why[0])
+		return HUB_OK;
+	hub_client_say(&fetch->client, fetch->options->build, &answer);
+	unlink(to);
+	return HUB_FAILURE;
+}
+
 int hub_fetch(const struct hub_options *options)
 {
 	struct fetch fetch = {.options = options, .begin_ns = pp_monotonic_ns()};
@@ -257,6 +281,11 @@ int hub_fetch(const struct hub_options *options)
 		return r;
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 	r = hub_client_open(&fetch.client, options);
+	if (r == 0 && options->build) {
+		r = fetch_file(&fetch);
+		hub_client_close(&fetch.client);
+		return r;
+	}
 	if (r == 0)
 		r = pathprof_store_make(options->db, false,
 					options->alerts ? fetch_alerts : fetch_all, &fetch, &error);

@@ -21,8 +21,9 @@
 #include "pathprof/error.h"
 #include "pathprof/parcel.h"
 
-/* HUB_NONE: of pgo alone, which says on standard output why there is no profile. */
-enum hub_exit { HUB_OK = 0, HUB_FAILURE = 1, HUB_USAGE = 2, HUB_NONE = 4 };
+/* HUB_NONE, HUB_NO_FILE: of pgo alone, which says on standard output why there is no profile; the
+ * second: a host that may upload could help. */
+enum hub_exit { HUB_OK = 0, HUB_FAILURE = 1, HUB_USAGE = 2, HUB_NONE = 4, HUB_NO_FILE = 5 };
 
 /* What the command line says; NULL: not said. */
 struct hub_options {
@@ -43,7 +44,8 @@ struct hub_options {
 	const char *config;        /* serve: a file of rules; NULL: those that are built in */
 	uint32_t keep_days, days;
 	uint32_t roll_days; /* serve; 0: not said */
-	bool server, reader, once, no_names, alerts, help, version;
+	const char *build;  /* fetch: the file of this build alone */
+	bool server, reader, once, no_names, upload, alerts, help, version;
 	const char *verb;
 	int argc; /* operands */
 	char **argv;

@@ -27,6 +27,7 @@
 
 struct hub_ingest {
 	struct pathprof_store *store;
+	struct hub_files *files;
 	char *db;
 	int64_t keep_s;
 	int64_t roll_s;       /* 0: nothing is rolled */
@@ -49,6 +50,8 @@ int hub_ingest_new(struct hub_ingest **ret_ingest, const char *db, int64_t keep_
 	ingest->db = strdup(db);
 	r = ingest->db ? pathprof_store_open(&ingest->store, db, PATHPROF_STORE_WRITE, error)
 		       : pathprof_fail(error, -ENOMEM, "out of memory");
+	if (r == 0)
+		r = hub_files_new(&ingest->files, db, keep_s, error);
 	if (r < 0)
 		hub_ingest_free(ingest);
 	else
@@ -61,6 +64,7 @@ void hub_ingest_free(struct hub_ingest *ingest)
 	if (!ingest)
 		return;
 	pathprof_store_free(ingest->store);
+	hub_files_free(ingest->files);
 	free(ingest->db);
 	free(ingest);
 }
@@ -73,6 +77,11 @@ struct pathprof_store *hub_ingest_store(const struct hub_ingest *ingest)
 const char *hub_ingest_db(const struct hub_ingest *ingest)
 {
 	return ingest->db;
+}
+
+struct hub_files *hub_ingest_files(const struct hub_ingest *ingest)
+{
+	return ingest->files;
 }
 
 const struct hub_ingest_counts *hub_ingest_counts(const struct hub_ingest *ingest)
@@ -299,6 +308,7 @@ static int list_slots(struct hub_ingest *ingest, const uint8_t id[PATHPROF_PARCE
 	if (r == 0)
 		r = end_slot(&have);
 	json_object_set_new(answer, "slots", have.slots);
+	json_object_set_new(answer, "files", hub_files_wanted(ingest->files));
 	return r;
 }
 
@@ -373,6 +383,7 @@ void hub_ingest_retain(struct hub_ingest *ingest)
 	if (ingest->retained_ns && now_ns < ingest->retained_ns + RETAIN_NS)
 		return;
 	ingest->retained_ns = now_ns;
+	hub_files_retain(ingest->files);
 	if (pathprof_store_retain(ingest->store, &retention, &removed, &error) < 0)
 		hub_note("what is older than it is kept cannot be removed: %s", error.text);
 }

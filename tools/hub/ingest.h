@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+#include "files.h"
 #include "hub.h"
 #include "pathprof/store.h"
 
@@ -28,14 +29,15 @@ void hub_ingest_free(struct hub_ingest *ingest);
 /* The hub's database, for questions, and its file. */
 struct pathprof_store *hub_ingest_store(const struct hub_ingest *ingest);
 const char *hub_ingest_db(const struct hub_ingest *ingest);
+struct hub_files *hub_ingest_files(const struct hub_ingest *ingest);
 const struct hub_ingest_counts *hub_ingest_counts(const struct hub_ingest *ingest);
 
 /* A status of HTTP; *ret_answer is the caller's. */
 unsigned int hub_ingest_parcel(struct hub_ingest *ingest, const char *host, const void *bytes,
 			       size_t len_bytes, json_t **ret_answer);
 /*
- * Which slots of a store there are, or which windows of one slot. store, slot: as the host wrote
- * them; NULL: it did not.
+ * Which slots of a store there are, and which builds are asked for (files.h), or which windows of
+ * one slot. store, slot: as the host wrote them; NULL: it did not.
  */
 unsigned int hub_ingest_have(struct hub_ingest *ingest, const char *host, const char *store,
 			     const char *slot, json_t **ret_answer);

@@ -64,6 +64,9 @@ static const struct pp_option rows[] = {
 	{"files", 0, "DIR", "binaries for profiles, by build-id: DIR/ab/cdef...", TEXT(files)},
 	{"no-names", 0, NULL, "send no names of functions: who asks the hub sees places",
 	 FLAG(no_names)},
+	{"upload", 0, NULL,
+	 "send files of programs, too, where the hub asks for them and they may be read",
+	 FLAG(upload)},
 	{"once", 0, NULL, "send what is there and end, instead of every five minutes", FLAG(once)},
 	{"binary", 0, "WHICH", "make the profile of this path or build-id", TEXT(binary)},
 	{"format", 0, "FORMAT", "in this format, as pathprofctl export knows it", TEXT(format)},
@@ -80,6 +83,8 @@ static const struct pp_option rows[] = {
 	 "that have them all",
 	 set_labels, offsetof(struct hub_options, labels)},
 	{"alerts", 0, NULL, "fetch the alerts alone", FLAG(alerts)},
+	{"build", 0, "BUILDID", "fetch the file of this build alone, as the file that --db names",
+	 TEXT(build)},
 	{"days", 0, "DAYS", "how long a certificate holds (397)", DAYS(days)},
 	{"reader", 0, NULL, "make the certificate of somebody who may fetch", FLAG(reader)},
 	{"tenant", 0, "NAME", "make that of one of several tenants", TEXT(tenant)},
@@ -106,10 +111,11 @@ void hub_options_help(void)
 	     "        --scratch DIR [--files DIR] [--host NAME] [--labels LIST] [--workload NAME]\n"
 	     "        [--release DIGITS]\n"
 	     "  send  --db FILE --hub URL --cert FILE --key FILE --ca FILE [--once] [--no-names]\n"
-	     "        [--labels LIST]\n"
+	     "        [--labels LIST] [--upload]\n"
 	     "  fetch --db FILE --hub URL --cert FILE --key FILE --ca FILE\n"
 	     "        [--since SECONDS] [--until SECONDS] [--host NAME] [--labels LIST] "
 	     "[--alerts]\n"
+	     "        [--build BUILDID]\n"
 	     "  ca    DIRECTORY               makes a certificate authority there\n"
 	     "  enrol DIRECTORY NAME          makes a host's certificate\n"
 	     "        [--days DAYS] [--reader] [--tenant NAME] [--server --address LIST]\n");

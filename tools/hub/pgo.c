@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "child.h"
 #include "debuginfod.h"
+#include "files.h"
 #include "hub.h"
 #include "pathprof/code.h"
 #include "pathprof/fleet.h"
@@ -38,6 +39,8 @@ struct pgo {
 	char id[PATHPROF_BUILD_ID_TEXT_LEN];
 	/* files in options->scratch */
 	char scratch[PATH_BYTES], profile[PATH_BYTES], said[PATH_BYTES];
+	char file[PATH_BYTES]; /* of the build; "": pathprofctl is to look where it ran */
+	bool is_lacking;       /* it is nowhere that is known here */
 };
 
 /* The reason for a person or a build system, behind a line with the build-id if it is known. */
@@ -228,11 +231,18 @@ static bool is_where_it_ran(const struct pgo *pgo)
 	       pathprof_build_id_equal(&id, &pgo->build.id);
 }
 
-/* A file for pathprofctl, which refuses one of another build; false: it looks where it ran. */
-static bool find_file(const struct pgo *pgo, char *ret_path, size_t size)
+/* For pathprofctl, which refuses one of another build. */
+static void find_file(struct pgo *pgo)
 {
-	return kept_file(pgo, ret_path, size) ||
-	       (!is_where_it_ran(pgo) && hub_debuginfod_find(&pgo->build.id, ret_path, size));
+	if (kept_file(pgo, pgo->file, sizeof(pgo->file)))
+		return;
+	pgo->file[0] = 0;
+	if (is_where_it_ran(pgo) ||
+	    hub_debuginfod_find(&pgo->build.id, pgo->file, sizeof(pgo->file)) ||
+	    hub_files_find(pgo->options->db, pgo->id, pgo->file, sizeof(pgo->file)))
+		return;
+	pgo->file[0] = 0;
+	pgo->is_lacking = true;
 }
 
 #define EXPORT_FIXED 14 /* arguments, behind which those stand that may be */
@@ -240,7 +250,6 @@ static bool find_file(const struct pgo *pgo, char *ret_path, size_t size)
 /* Its words go into a file: the last line is the reason when it fails. */
 static void export(const struct pgo *pgo, const char *program)
 {
-	char file[PATH_BYTES];
 	char since[24], until[24];
 	const char *argv[EXPORT_FIXED + 5] = {
 		"pathprofctl", "--db",       pgo->scratch, "export",
@@ -255,10 +264,12 @@ static void export(const struct pgo *pgo, const char *program)
 		argv[cnt++] = "--workload";
 		argv[cnt++] = pgo->options->workload;
 	}
-	if (find_file(pgo, file, sizeof(file))) {
+	if (pgo->file[0]) {
 		argv[cnt++] = "--file";
-		argv[cnt++] = file;
+		argv[cnt++] = pgo->file;
 	}
+	/* Files come from hosts: what is in them is read by a process without rights. */
+	setenv("PATHPROF_APART", "1", 1);
 	if (freopen(pgo->said, "w", stderr))
 		execv(program, (char *const *)(uintptr_t)argv);
 	_exit(HUB_FAILURE);
@@ -274,7 +285,9 @@ static int tell_why(const struct pgo *pgo)
 	if (said)
 		fclose(said);
 	last[strcspn(last, "\n")] = 0;
-	return none("%s\n%s", pgo->id, strncmp(last, "pathprofctl: ", 13) == 0 ? last + 13 : last);
+	none("%s\n%s%s", pgo->id, strncmp(last, "pathprofctl: ", 13) == 0 ? last + 13 : last,
+	     pgo->is_lacking ? "; hosts that may upload it are asked for it" : "");
+	return pgo->is_lacking ? HUB_NO_FILE : HUB_NONE;
 }
 
 static int copy_profile(const struct pgo *pgo)
@@ -292,7 +305,7 @@ static int copy_profile(const struct pgo *pgo)
 	return hub_fail("%s: %s", pgo->profile, strerror(errno));
 }
 
-static int write_profile(const struct pgo *pgo)
+static int write_profile(struct pgo *pgo)
 {
 	char program[PATH_BYTES];
 	int status = -1;
@@ -300,6 +313,7 @@ static int write_profile(const struct pgo *pgo)
 
 	if (!beside_self(program, sizeof(program)))
 		return hub_fail("no place for pathprofctl");
+	find_file(pgo);
 	pid = fork();
 	if (pid == 0)
 		export(pgo, program);

@@ -23,6 +23,7 @@ struct hub_pgo_job {
 	char *binary;
 	char *host, *labels, *workload, *release; /* NULL: any */
 	const char *format, *db;                  /* not owned */
+	struct hub_files *files;                  /* the same, its tenant's */
 	int64_t since_s, until_s;
 	void *waits; /* who asked */
 	bool is_done;

@@ -122,7 +122,7 @@ static void take_answer(struct hub_pgo_job *job, const struct hub_child *child)
 	const char *line = memchr(answer, '\n', child->len);
 	size_t head = line ? (size_t)(line - answer) + 1 : 0;
 
-	if (child->status != HUB_OK && child->status != HUB_NONE) {
+	if (child->status != HUB_OK && child->status != HUB_NONE && child->status != HUB_NO_FILE) {
 		refuse(job, 503, "the profile could not be made: the hub's log says why");
 		return;
 	}
@@ -130,6 +130,8 @@ static void take_answer(struct hub_pgo_job *job, const struct hub_child *child)
 		head = 0;
 	if (head)
 		snprintf(job->build_id, sizeof(job->build_id), "%.*s", (int)head - 1, answer);
+	if (child->status == HUB_NO_FILE)
+		hub_files_want(job->files, job->build_id);
 	set_answer(job, child->status == HUB_OK ? 200 : 404, answer + head, child->len - head);
 }
 
@@ -298,6 +300,7 @@ static int fill(struct hub_pgo_job *job, struct hub_ingest *ingest,
 			 copy(&job->release, question->release);
 
 	job->db = hub_ingest_db(ingest);
+	job->files = hub_ingest_files(ingest);
 	job->binary = binary_of(question->binary);
 	if (!job->binary || !is_copied ||
 	    asprintf(&job->key, "%s\n%s\n%" PRId64 "\n%" PRId64 "\n%s\n%s\n%zu %zu\n%s\n%s\n%s",

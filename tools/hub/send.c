@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/vector.h"
 #include "client.h"
+#include "upload.h"
 #include "pathprof/parcel_names.h"
 #include "pathprof/parcel_store.h"
 
@@ -53,11 +54,12 @@ struct round {
 	uint8_t id[PATHPROF_PARCEL_STORE_BYTES];
 	struct pathprof_parcel_host host;
 	json_t *have;                 /* object: slot to what the hub's answer says of it */
+	json_t *files;                /* array: builds that the hub asks for; NULL: none */
 	struct pathprof_namer *namer; /* NULL: no names are sent */
 	json_t *settled; /* object: slot to the hub's digest at which nothing was left to send */
 	int64_t since_s; /* of older slots the hub wants none */
 	int64_t open_s;  /* of this and later slots not yet */
-	uint64_t sent_cnt, known_cnt, refused_cnt;
+	uint64_t sent_cnt, known_cnt, refused_cnt, file_cnt;
 	long retry_after_s;
 };
 
@@ -98,6 +100,7 @@ static int keep_have(struct round *round, json_t *answer)
 
 	round->since_s = json_integer_value(json_object_get(answer, "since"));
 	round->have = json_object();
+	round->files = json_incref(json_object_get(answer, "files"));
 	if (!json_is_array(slots))
 		return -EBADMSG;
 	json_array_foreach(slots, i, row)
@@ -431,17 +434,21 @@ static void release_round(struct round *round)
 {
 	pathprof_store_free(round->store);
 	json_decref(round->have);
+	json_decref(round->files);
 	free(round->slots);
 	hub_client_close(&round->client);
 }
 
 static void say_round(const struct round *round)
 {
-	char status[160];
+	char status[160], files[48] = "";
 
+	if (round->file_cnt)
+		snprintf(files, sizeof(files), ", %" PRIu64 " files uploaded", round->file_cnt);
 	snprintf(status, sizeof(status),
-		 "STATUS=%" PRIu64 " parcels sent, %" PRIu64 " there already, %" PRIu64 " refused",
-		 round->sent_cnt, round->known_cnt, round->refused_cnt);
+		 "STATUS=%" PRIu64 " parcels sent, %" PRIu64 " there already, %" PRIu64
+		 " refused%s",
+		 round->sent_cnt, round->known_cnt, round->refused_cnt, files);
 	sd_notify(0, status);
 	if (round->options->once)
 		printf("%s\n", status + strlen("STATUS="));
@@ -488,6 +495,9 @@ static enum outcome run_round(const struct hub_options *options, struct left *le
 		if (outcome == TAKEN) {
 			forget_names(left, json_object_size(round.have));
 			outcome = send_slots(&round);
+			if (options->upload && outcome != LATER && outcome != FORBIDDEN)
+				round.file_cnt =
+					hub_upload_files(&round.client, round.store, round.files);
 		}
 	}
 	if (r == 0)

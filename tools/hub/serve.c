@@ -75,6 +75,7 @@ struct request {
 	struct hub_peer peer;
 	struct hub_ingest *ingest; /* its tenant's */
 	struct hub_pgo_job *job;   /* NULL: none was asked for */
+	struct hub_upload *upload; /* NULL: its body is no file */
 	uint8_t *body;
 	size_t bytes, room; /* room: of bodies_bytes */
 };
@@ -137,7 +138,7 @@ static enum MHD_Result send_error(struct MHD_Connection *connection, unsigned in
 /* ---------------------------------------------------------------- bodies */
 
 /* As told, or as much as there may be: memory is promised before anything is read. */
-static size_t told_bytes(struct MHD_Connection *connection)
+static size_t told_bytes(struct MHD_Connection *connection, size_t otherwise)
 {
 	const char *text = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
 						       MHD_HTTP_HEADER_CONTENT_LENGTH);
@@ -145,7 +146,7 @@ static size_t told_bytes(struct MHD_Connection *connection)
 	char *end;
 
 	if (!text)
-		return PATHPROF_PARCEL_PACKED_MAX;
+		return otherwise;
 	errno = 0;
 	bytes = strtoull(text, &end, 10);
 	return errno || *end || bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes;
@@ -154,7 +155,7 @@ static size_t told_bytes(struct MHD_Connection *connection)
 static enum MHD_Result make_room(struct hub *hub, struct MHD_Connection *connection,
 				 struct request *request)
 {
-	size_t room = told_bytes(connection);
+	size_t room = told_bytes(connection, PATHPROF_PARCEL_PACKED_MAX);
 
 	if (room > PATHPROF_PARCEL_PACKED_MAX)
 		return send_error(connection, MHD_HTTP_CONTENT_TOO_LARGE,
@@ -170,8 +171,19 @@ static enum MHD_Result make_room(struct hub *hub, struct MHD_Connection *connect
 	return MHD_YES;
 }
 
+/* As long as the connection: it may be large. */
+static enum MHD_Result take_file_part(struct hub_upload *upload, const char *part, size_t *bytes)
+{
+	if (!hub_upload_part(upload, part, *bytes))
+		return MHD_NO;
+	*bytes = 0;
+	return MHD_YES;
+}
+
 static enum MHD_Result take_part(struct request *request, const char *part, size_t *bytes)
 {
+	if (request->upload)
+		return take_file_part(request->upload, part, bytes);
 	if (*bytes > request->room - request->bytes ||
 	    pp_monotonic_ns() > request->begin_ns + REQUEST_NS)
 		return MHD_NO;
@@ -192,6 +204,7 @@ static void end_request(void *context, struct MHD_Connection *connection, void *
 	if (!request)
 		return;
 	hub_pgo_end(hub->pgo, request->job);
+	hub_upload_end(request->upload);
 	hub->bodies_bytes -= request->room;
 	free(request->body);
 	free(request);
@@ -231,6 +244,8 @@ enum route {
 	ROUTE_PROFILE,
 	ROUTE_ALERTS,
 	ROUTE_PGO,
+	ROUTE_FILE,
+	ROUTE_UPLOAD,
 	ROUTE_CNT
 };
 
@@ -245,6 +260,8 @@ static const struct {
 	[ROUTE_PROFILE] = {"/v1/profile", MHD_HTTP_METHOD_GET, true, false},
 	[ROUTE_ALERTS] = {"/v1/alerts", MHD_HTTP_METHOD_GET, true, false},
 	[ROUTE_PGO] = {"/v1/pgo/", MHD_HTTP_METHOD_GET, true, true},
+	[ROUTE_FILE] = {"/v1/files/", MHD_HTTP_METHOD_GET, true, true},
+	[ROUTE_UPLOAD] = {"/v1/files/", MHD_HTTP_METHOD_PUT, false, true},
 };
 
 static bool is_route(enum route route, const char *url)
@@ -254,12 +271,18 @@ static bool is_route(enum route route, const char *url)
 	return routes[route].more ? strncmp(url, own, strlen(own)) == 0 : is(url, own);
 }
 
-static enum route route_of(const char *url)
+/* Of another method: one with that URL. */
+static enum route route_of(const char *url, const char *method)
 {
-	for (enum route route = 0; route < ROUTE_CNT; route++)
-		if (is_route(route, url))
+	enum route of_url = ROUTE_CNT;
+
+	for (enum route route = 0; route < ROUTE_CNT; route++) {
+		if (is_route(route, url) && is(method, routes[route].method))
 			return route;
-	return ROUTE_CNT;
+		if (is_route(route, url))
+			of_url = route;
+	}
+	return of_url;
 }
 
 /* Why this peer may not ask that; NULL: it may. */
@@ -267,7 +290,7 @@ static const char *judge_role(enum route route, const struct hub_peer *peer)
 {
 	if (route == ROUTE_CNT || routes[route].reads == peer->reads)
 		return NULL;
-	return peer->reads ? "a reader's certificate sends no parcels"
+	return peer->reads ? "a reader's certificate sends nothing"
 			   : "a host's certificate reads nothing";
 }
 
@@ -278,15 +301,70 @@ static enum MHD_Result refuse(struct hub *hub, struct MHD_Connection *connection
 	return send_error(connection, status, why);
 }
 
+static const char *behind(const char *url, enum route route)
+{
+	return url + strlen(routes[route].url);
+}
+
+/* ---------------------------------------------------------------- files */
+
+static enum MHD_Result begin_upload(struct hub *hub, struct MHD_Connection *connection,
+				    const char *url, struct request *request)
+{
+	const char *why = NULL;
+	unsigned int status =
+		hub_upload_begin(hub_ingest_files(request->ingest), behind(url, ROUTE_UPLOAD),
+				 told_bytes(connection, SIZE_MAX), &request->upload, &why);
+
+	return status == MHD_HTTP_OK ? MHD_YES : refuse(hub, connection, request, status, why);
+}
+
+static enum MHD_Result end_upload(struct hub *hub, struct MHD_Connection *connection,
+				  const char *url, struct request *request)
+{
+	const char *why = NULL;
+	unsigned int status = hub_upload_finish(request->upload, &why);
+
+	if (status != MHD_HTTP_OK)
+		return refuse(hub, connection, request, status, why);
+	hub_note("%s: the file of build %s", request->peer.name, behind(url, ROUTE_UPLOAD));
+	return send_answer(connection, status, json_pack("{s:s}", "taken", "added"));
+}
+
+static enum MHD_Result send_file(struct hub *hub, struct MHD_Connection *connection,
+				 const char *url, const struct request *request)
+{
+	struct MHD_Response *response = NULL;
+	enum MHD_Result r;
+	uint64_t bytes = 0;
+	int fd = hub_files_open(hub_ingest_files(request->ingest), behind(url, ROUTE_FILE), &bytes);
+
+	if (fd < 0)
+		return refuse(hub, connection, request, MHD_HTTP_NOT_FOUND,
+			      "no host has uploaded the file of this build: those that may are "
+			      "asked for it");
+	response = MHD_create_response_from_fd64(bytes, fd);
+	if (!response) {
+		close(fd);
+		return MHD_NO;
+	}
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/octet-stream");
+	r = MHD_queue_response(connection, MHD_HTTP_OK, response);
+	MHD_destroy_response(response);
+	return r;
+}
+
+/* ---------------------------------------------------------------- a request begins */
+
 static enum MHD_Result begin(struct hub *hub, struct MHD_Connection *connection, const char *url,
 			     const char *method, struct request *request)
 {
-	static const char known[] = "known here: GET /v1/have and POST /v1/parcels for hosts, GET "
-				    "/v1/hosts, GET /v1/profile, GET /v1/alerts and GET "
-				    "/v1/pgo/ for readers";
+	static const char known[] = "known here: GET /v1/have, POST /v1/parcels and PUT /v1/files/ "
+				    "for hosts, GET /v1/hosts, GET /v1/profile, GET /v1/alerts, "
+				    "GET /v1/pgo/ and GET /v1/files/ for readers";
 	const char *why = identify(hub, connection, request);
 	struct pathprof_error error = {""};
-	enum route route = route_of(url);
+	enum route route = route_of(url, method);
 	int r;
 
 	if (!why)
@@ -302,6 +380,8 @@ static enum MHD_Result begin(struct hub *hub, struct MHD_Connection *connection,
 		return refuse(hub, connection, request,
 			      r == -ENOENT ? MHD_HTTP_FORBIDDEN : MHD_HTTP_SERVICE_UNAVAILABLE,
 			      error.text);
+	if (route == ROUTE_UPLOAD)
+		return begin_upload(hub, connection, url, request);
 	return route == ROUTE_PARCELS ? make_room(hub, connection, request) : MHD_YES;
 }
 
@@ -403,7 +483,7 @@ static bool take_labels(struct MHD_Connection *connection, char labels[PATHPROF_
 static unsigned int begin_pgo(struct hub *hub, struct MHD_Connection *connection, const char *url,
 			      struct request *request, const char **ret_why)
 {
-	struct hub_pgo_question question = {.binary = url + strlen(routes[ROUTE_PGO].url),
+	struct hub_pgo_question question = {.binary = behind(url, ROUTE_PGO),
 					    .format = argument(connection, "format"),
 					    .since = argument(connection, "since"),
 					    .until = argument(connection, "until"),
@@ -447,10 +527,10 @@ static enum MHD_Result answer_pgo(struct hub *hub, struct MHD_Connection *connec
 }
 
 static enum MHD_Result finish(struct hub *hub, struct MHD_Connection *connection, const char *url,
-			      struct request *request)
+			      const char *method, struct request *request)
 {
 	const char *name = request->peer.name;
-	enum route route = route_of(url);
+	enum route route = route_of(url, method);
 	json_t *answer = NULL;
 	unsigned int status;
 
@@ -458,6 +538,10 @@ static enum MHD_Result finish(struct hub *hub, struct MHD_Connection *connection
 		return send_profile(hub, connection, request);
 	if (route == ROUTE_PGO)
 		return answer_pgo(hub, connection, url, request);
+	if (route == ROUTE_FILE)
+		return send_file(hub, connection, url, request);
+	if (route == ROUTE_UPLOAD)
+		return end_upload(hub, connection, url, request);
 	if (route == ROUTE_HOSTS)
 		status = hub_question_hosts(hub_ingest_store(request->ingest),
 					    argument(connection, "host"),
@@ -493,7 +577,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	}
 	if (*part_bytes)
 		return take_part(request, part, part_bytes);
-	return finish(hub, connection, url, request);
+	return finish(hub, connection, url, method, request);
 }
 
 /* ---------------------------------------------------------------- connections */

@@ -19,6 +19,7 @@
 #include "../exchange/export_enough.h"
 #include "../exchange/export_stacks.h"
 #include "../exchange/recording.h"
+#include "../hub.h"
 #include "../text/cleanup.h"
 #include "../text/kinds.h"
 #include "../text/output.h"
@@ -221,7 +222,10 @@ static int open_code(struct exported *e)
 	const char *path = e->options->file ? e->options->file : e->name;
 	struct pathprof_error error = {""};
 	int r = apart_open_code(&e->code, path, &e->id, &error);
+	_cleanup_free_ char *uploaded = r < 0 && !e->options->file ? hub_file(&e->id) : NULL;
 
+	if (uploaded)
+		r = apart_open_code(&e->code, uploaded, &e->id, &error);
 	if (r == 0)
 		r = graphs_open(&e->graph, e->options, e->code, e->name, &error);
 	if (r < 0)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../hub.h"
 #include "../text/cleanup.h"
 #include "../text/text.h"
 #include "apart.h"
@@ -145,6 +146,14 @@ static int open_elsewhere(struct binary *binary)
 	return -ENOENT;
 }
 
+/* What a host uploaded to the hub that is asked. */
+static int open_uploaded(struct binary *binary)
+{
+	_cleanup_free_ char *path = hub_file(&binary->id);
+
+	return path ? open_file(binary, path) : -ENOENT;
+}
+
 static void open_code(const struct symbols *symbols, struct binary *binary, const char *name)
 {
 	int r;
@@ -163,6 +172,8 @@ static void open_code(const struct symbols *symbols, struct binary *binary, cons
 		r = open_elsewhere(binary);
 	if (r < 0)
 		r = live_code_open(symbols->live, &binary->code, &binary->id, name);
+	if (r < 0)
+		r = open_uploaded(binary);
 	if (r < 0) {
 		binary->code = NULL;
 		tell_own(binary);
