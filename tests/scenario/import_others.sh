@@ -45,6 +45,20 @@ done <<-'END'
 	time type=0 config=5 name=branch-misses:u
 END
 
+# ---------------------------------------------------------------- one end is known
+
+# Where a branch came from, or went to, nothing was mapped: from elsewhere, to elsewhere.
+{
+	printf 'file\nevent sample=ip+tid+time+branches\nbegin\n'
+	echo "mmap2 200 0 0x400000 0x82000 0 5 inode /bin/prog"
+	echo "sample 0 200 2000 0x400100 0x40010e>0x400100:P 0x900000>0x400100:M 0x40010e>0x900100:P 0x900004>0x900000:P"
+	echo "sample 0 200 3000 0x400100 0x4001ee>0x4001e0:P 0x900000>0x400100:M 0x4001ee>0x4001e0:P"
+} | "$write" ends.data
+both_ways "one end is known" perf.data ends.data prog
+is "one end is known: exported" "$(grep -c ' X:0\|X:0 ' ways.imported)" 2
+"$ctl" import -o ends.db ends.data --binary prog >log 2>&1
+is "one end is known: the ledger" "$(grep -c '7 branches read, 6 used (85.7 %); left out: 1 unmapped' log)" 1
+
 # ---------------------------------------------------------------- build-ids filled up
 
 cat >prog.c <<-'END'
@@ -497,5 +511,5 @@ else
 	echo "skip bolted: no llvm-bolt-22"
 fi
 
-ways_end 13
+ways_end 14
 exit $failed

@@ -215,7 +215,8 @@ for recording in full once odd mended plain; do
 		both_ways "$name: $recording" perf.data $recording "./$p"
 	done
 done
-ways_end 15
+both_ways "$name: much code" perf.data walk.perf walked
+ways_end 16
 
 # ---------------------------------------------------------------- the checks have teeth
 sed 's/ \([0-9]*\)$/ 1\1/' clang.fdata >spoilt

@@ -179,13 +179,14 @@ bool pathprof_import_file(const struct pathprof_import *import, uint32_t index,
 
 /* ---------------------------------------------------------------- windows */
 
+/* Of one end it may be known that it is in a file: it came from elsewhere, or went there. */
 static void hand_on_edge(struct pathprof_import *import, const struct pp_import_edge *e)
 {
-	if (pp_import_edge_is_lost(e)) {
+	if (e->image.from == PP_IMAGE_NOWHERE && e->image.to == PP_IMAGE_NOWHERE) {
 		pp_import_leave_out(&import->stats, PATHPROF_LEDGER_UNMAPPED, e->cnt);
 		return;
 	}
-	pp_import_window_add_edge(&import->window, (uint32_t)(e->who >> 32), e->image.from,
+	pp_import_window_add_edge(&import->window, pp_import_edge_process(e), e->image.from,
 				  e->image.to, e->cnt, e->mispredicted);
 }
 
@@ -225,7 +226,7 @@ static void hand_on_straight(void *context, const struct pp_import_edge *led,
 {
 	struct pathprof_import *import = context;
 
-	if (!pp_import_edge_is_lost(led))
+	if (led->image.to != PP_IMAGE_NOWHERE && left->image.from != PP_IMAGE_NOWHERE)
 		pp_import_window_add_range(&import->window, led->image.from, led->image.to,
 					   left->image.from, cnt);
 }

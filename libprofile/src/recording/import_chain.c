@@ -14,8 +14,6 @@
 /* Pages of code by process: where they lie as images. */
 #define PAGE_SHIFT 12
 #define PAGE_SLOTS 4096
-/* In `who` of edges with an end in nothing. */
-#define OF_LOST (UINT64_C(1) << 63)
 /* More than any recording holds; sums of it do not wrap. */
 #define REPEATS_MAX (UINT64_C(1) << 40)
 
@@ -361,14 +359,14 @@ static struct pp_import_edge *lost_edge(struct pp_import_chain *chain, struct pp
 	struct pp_import_finder finder;
 	struct pp_import_edge *e;
 
-	add->who |= OF_LOST;
+	add->who |= PP_IMPORT_OF_LOST;
 	pp_import_counts_set_finder(chain->counts, add->who, &finder);
 	e = pp_import_counts_edge(&finder, add->from, add->to);
 	if (e && e->image.from == add->image.from && e->image.to == add->image.to)
 		return e;
 	/* the other end was mapped meanwhile: what was counted stays, and is not found any more */
 	if (e)
-		e->who = 0;
+		e->who |= UINT32_MAX;
 	return pp_import_counts_add_edge(chain->counts, add);
 }
 

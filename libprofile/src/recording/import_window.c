@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/vector.h"
 
@@ -34,6 +35,17 @@ static uint32_t find_process(struct pp_import_window *window, uint32_t number)
 							  });
 }
 
+/* What lies in nothing that was mapped, for the other end's sake. */
+static bool find_elsewhere(struct pp_import_window *window, uint32_t *ret_binary)
+{
+	static const char name[] = "[unknown]";
+	struct pathprof_build_id id;
+
+	pathprof_build_id_make(&id, PATHPROF_ID_FILE, name, strlen(name));
+	*ret_binary = pathprof_profile_binary(&window->profile, &id, name);
+	return *ret_binary != PATHPROF_NO_INDEX;
+}
+
 /* false: it has no place, which is counted. */
 static bool find_place(struct pp_import_window *window, uint64_t address, uint32_t *ret_binary,
 		       uint64_t *ret_offset)
@@ -41,6 +53,10 @@ static bool find_place(struct pp_import_window *window, uint64_t address, uint32
 	const struct pp_import_image *image;
 	uint32_t number;
 
+	if (address == PP_IMAGE_NOWHERE) {
+		*ret_offset = 0;
+		return find_elsewhere(window, ret_binary);
+	}
 	if (pp_import_images_place(window->images, address, &number, ret_offset) < 0) {
 		window->profile.totals.drops[PATHPROF_DROP_UNRESOLVED]++;
 		return false;

@@ -82,6 +82,12 @@ void pp_import_chain_leave_out(struct pp_import_chain *chain,
 			       const struct pathprof_recorded_sample *sample,
 			       enum pathprof_ledger_reason why);
 
+/* In `who` of edges with an end in nothing. */
+#define PP_IMPORT_OF_LOST (UINT64_C(1) << 63)
+static inline uint32_t pp_import_edge_process(const struct pp_import_edge *e)
+{
+	return (uint32_t)((e->who & ~PP_IMPORT_OF_LOST) >> 32);
+}
 /* Is an end of it in nothing that is mapped? */
 static inline bool pp_import_edge_is_lost(const struct pp_import_edge *e)
 {
