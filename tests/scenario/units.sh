@@ -20,7 +20,7 @@ verdict() { # NAME DETAIL COMMAND...
 }
 setting() { sed -n "s/^$2=//p" "$1" | tail -n 1; }
 exposure() { systemd-analyze security --offline=true --no-pager "$1" | sed -nE 's/.*exposure level for [^:]*: ([0-9.]+).*/\1/p'; }
-# What systemd-analyze says of capabilities and of who it is, a line each: NAME true|false.
+# The answers of systemd-analyze on capabilities and on who it is, a line each: NAME true|false.
 rights() { systemd-analyze security --offline=true --no-pager --json=short "$1" |
 	sed 's/},{/\n/g' | sed -nE 's/.*"set":([a-z]*),"name":"((CapabilityBoundingSet|AmbientCapabilities|User)[^"]*)".*/\2 \1/p'; }
 

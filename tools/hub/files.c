@@ -307,7 +307,7 @@ unsigned int hub_upload_begin(struct hub_files *files, const char *id, uint64_t 
 	return 200;
 }
 
-/* What cannot be written is told at the end, when an answer can be given. */
+/* A failed write is told at the end, when an answer can be given. */
 bool hub_upload_part(struct hub_upload *upload, const void *part, size_t bytes)
 {
 	size_t done = 0;
@@ -326,7 +326,7 @@ bool hub_upload_part(struct hub_upload *upload, const void *part, size_t bytes)
 	return true;
 }
 
-/* Of what has come. */
+/* The verdict on what has come. */
 static unsigned int judge_file(struct hub_upload *upload)
 {
 	struct pathprof_build_id id = {.kind = PATHPROF_ID_NONE};

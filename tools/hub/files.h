@@ -16,7 +16,7 @@
 #include "hub.h"
 #include "pathprof/build_id.h"
 
-/* Of one file. */
+/* The most that one file may have. */
 #define HUB_FILE_BYTES (UINT64_C(256) << 20)
 #define HUB_FILES_PATH 4096
 

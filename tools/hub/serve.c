@@ -271,7 +271,7 @@ static bool is_route(enum route route, const char *url)
 	return routes[route].more ? strncmp(url, own, strlen(own)) == 0 : is(url, own);
 }
 
-/* Of another method: one with that URL. */
+/* A route with that URL, of another method. */
 static enum route route_of(const char *url, const char *method)
 {
 	enum route of_url = ROUTE_CNT;

@@ -146,7 +146,7 @@ static int open_elsewhere(struct binary *binary)
 	return -ENOENT;
 }
 
-/* What a host uploaded to the hub that is asked. */
+/* The file that a host uploaded to the hub that is asked. */
 static int open_uploaded(struct binary *binary)
 {
 	_cleanup_free_ char *path = hub_file(&binary->id);
