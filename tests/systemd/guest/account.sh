@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The service with the settings that it is shipped with, beside programs that compute, and that come and
 # go: the CPU time that it tells of itself is what its control group was charged. Five minutes, or as the
-# kernel's command line says (pathprof.account=SECONDS).
+# kernel's command line says (pathprof.account=SECONDS). Whether it keeps to its budget is shown outside
+# (scenario/soak): an emulated processor takes thirty times as long for the same work.
 . ./common.bash
 
 seconds=$(sed -nE 's/.*\bpathprof\.account=([0-9]+).*/\1/p' /proc/cmdline)
 seconds=${seconds:-300}
-budget=0.005
 
 # Microseconds that the kernel has charged, and milliseconds that the service tells of and held threads for;
 # both are read as soon as the service has told anew.
@@ -37,13 +37,12 @@ for i in {1..12}; do
 	look >>/run/rows
 	tail -1 /run/rows | awk '{ printf "# %4d %12d %13d %8d\n", $1, $2, $3, $4 }'
 done
-# Of the time between the first look and the last: told, charged, and the share of all CPUs.
+# The time told and charged between the first look and the last, and the share of all CPUs.
 read -r passed told charged held < <(awk 'NR == 1 { split($0, a) } { split($0, z) }
 	END { print z[1] - a[1], z[2] - a[2], z[3] - a[3], z[4] - a[4] }' /run/rows)
 share=$(awk -v c="$charged" -v h="$held" -v w=$((passed * $(nproc))) 'BEGIN { printf "%.4f", (c + h) / 1e3 / w }')
-echo "# $told ms told, $charged ms charged; with the holds $share of all CPUs' time, of a budget of $budget"
+echo "# $told ms told, $charged ms charged; with the holds $share of all CPUs' time"
 check account_is_the_groups 'cat /run/rows' test $((10 * told)) -ge $((9 * charged)) -a $((10 * told)) -le $((11 * charged))
-check account_keeps_to_budget 'pathprofctl status' eval 'awk -v s="$share" -v b="$budget" "BEGIN { exit !(s <= 1.02 * b) }"'
 check account_has_bursts 'pathprofctl status' at_least bursts 1
 check account_leaves_registers './watchpoints' wait_for 60 eval '[ "$(./watchpoints)" = 4 ]'
 check account_targets_run 'systemctl status --no-pager target1 target2 | cat' targets_run
