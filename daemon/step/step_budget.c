@@ -6,7 +6,8 @@
  * burst at most, and what is overdrawn is waited for, however long that takes. The bucket holds no
  * more than a quarter second's worth or eight bursts: an idle hour must not buy a second of
  * stopping. A stepper that has to wait does so a little longer than needed: waking up costs as
- * well, and at a small rate one wake-up too early would put off the next for ever.
+ * well, and at a small rate one wake-up too early would put off the next for ever. On a slow
+ * machine a wake-up costs as much as is earned in a second, so what it costs is measured.
  *
  * After a burst comes a pause, drawn from an exponential distribution. If the next burst came as
  * soon as it is earned, it would come sooner after a cheap one: code that is cheap to follow, or
@@ -49,10 +50,15 @@ void pp_step_budget_init(struct pp_step_budget *budget, uint32_t overhead_ppm, u
 	pp_step_budget_configure(budget, overhead_ppm, cpu_cnt);
 }
 
+static uint64_t max_u64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 /* Far more than a wake-up costs. */
 static uint64_t slack_ns(const struct pp_step_budget *budget)
 {
-	return budget->cost_ns / 4 > SLACK_MIN_NS ? budget->cost_ns / 4 : SLACK_MIN_NS;
+	return max_u64(max_u64(budget->cost_ns / 4, SLACK_MIN_NS), 2 * budget->wake_ns);
 }
 
 static int64_t capacity_ns(const struct pp_step_budget *budget)
@@ -81,6 +87,12 @@ static void refill(struct pp_step_budget *budget, uint64_t now_ns)
 void pp_step_budget_charge(struct pp_step_budget *budget, uint64_t spent_ns)
 {
 	budget->tokens_ns -= (int64_t)spent_ns;
+}
+
+void pp_step_budget_charge_wake(struct pp_step_budget *budget, uint64_t spent_ns)
+{
+	budget->wake_ns = (7 * budget->wake_ns + spent_ns) / 8;
+	pp_step_budget_charge(budget, spent_ns);
 }
 
 void pp_step_budget_learn(struct pp_step_budget *budget, uint64_t burst_ns)

@@ -222,6 +222,7 @@ struct pp_step_budget {
 	int64_t tokens_ns;
 	uint64_t refilled_ns; /* CLOCK_MONOTONIC */
 	uint64_t cost_ns;     /* moving average of what a burst costs */
+	uint64_t wake_ns;     /* moving average of what a wake-up costs */
 	uint64_t due_ns;      /* CLOCK_MONOTONIC: no burst before */
 	uint64_t ready_ns;    /* since when a burst may begin; 0: it may not */
 	uint64_t late_ns;     /* moving average of how much later one began */
@@ -235,6 +236,8 @@ void pp_step_budget_configure(struct pp_step_budget *budget, uint32_t overhead_p
 			      uint32_t cpu_cnt);
 /* Time spent, whatever for. */
 void pp_step_budget_charge(struct pp_step_budget *budget, uint64_t spent_ns);
+/* Time spent between two sleeps without a burst: charged, and learnt from. */
+void pp_step_budget_charge_wake(struct pp_step_budget *budget, uint64_t spent_ns);
 /* What one burst cost altogether, to foresee the next. Charges nothing. */
 void pp_step_budget_learn(struct pp_step_budget *budget, uint64_t burst_ns);
 /* A burst that began at begin_ns has ended: draws when the next may come. */

@@ -282,12 +282,13 @@ static void receive(void)
 
 /* ---- bursts */
 
-static void charge_cpu(void)
+/* What was computed since it was asked for last. */
+static uint64_t take_cpu_ns(void)
 {
-	uint64_t cpu_ns = own_cpu_ns();
+	uint64_t cpu_ns = own_cpu_ns(), spent_ns = cpu_ns - stepper.cpu_ns;
 
-	pp_step_budget_charge(&stepper.budget, cpu_ns - stepper.cpu_ns);
 	stepper.cpu_ns = cpu_ns;
+	return spent_ns;
 }
 
 static void end_burst(const struct pp_step_target *target, uint64_t cost_ns)
@@ -312,7 +313,7 @@ static void charge_hold(const struct pp_step_target *target, bool held)
 	pp_step_budget_charge(&stepper.budget, hold_ns);
 	if (held)
 		end_burst(target, hold_ns + cpu_ns);
-	charge_cpu();
+	pp_step_budget_charge(&stepper.budget, take_cpu_ns());
 }
 
 static void pause_sampler(void)
@@ -451,7 +452,7 @@ static void run(void)
 	while (!stepper.ended) {
 		uint64_t now_ns = pp_monotonic_ns(), budget_wait_ns;
 
-		charge_cpu();
+		pp_step_budget_charge_wake(&stepper.budget, take_cpu_ns());
 		budget_wait_ns = pp_step_budget_wait(&stepper.budget, now_ns);
 		rest_sampler(budget_wait_ns);
 		tell_stats(now_ns, budget_wait_ns);

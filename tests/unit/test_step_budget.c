@@ -203,29 +203,48 @@ static void test_check_has_teeth(void)
 	CU_ASSERT(spent_ns > 2 * PP_NSEC_PER_SEC * 10000 / PPM);
 }
 
-/* Each wake-up earns what was slept, however long. */
-static void test_saves_for_long(void)
+/* Bursts in a thousand seconds, where each burst and each wake-up costs so much. */
+static int bursts_saved_for(uint32_t rate_ppm, uint64_t burst_ns, uint64_t wake_ns,
+			    int *ret_wakeups)
 {
 	struct pp_step_budget budget;
 	uint64_t now_ns = 0;
-	int bursts = 0, wakeups = 0;
+	int bursts = 0;
 
-	pp_step_budget_init(&budget, 100, 1, 0);
-	budget.cost_ns = 5 * PP_NSEC_PER_MSEC;
+	*ret_wakeups = 0;
+	pp_step_budget_init(&budget, rate_ppm, 1, 0);
+	budget.cost_ns = burst_ns;
 	while (now_ns < 1000 * PP_NSEC_PER_SEC) {
 		uint64_t wait_ns = pp_step_budget_wait(&budget, now_ns);
 
 		now_ns += wait_ns;
-		wakeups++;
-		pp_step_budget_charge(&budget, 150000);
+		++*ret_wakeups;
+		pp_step_budget_charge_wake(&budget, wake_ns);
 		if (wait_ns)
 			continue;
 		bursts++;
-		pp_step_budget_charge(&budget, 5 * PP_NSEC_PER_MSEC);
+		pp_step_budget_charge(&budget, burst_ns);
 	}
+	return bursts;
+}
+
+/* Each wake-up earns what was slept, however long. */
+static void test_saves_for_long(void)
+{
+	int wakeups, bursts = bursts_saved_for(100, 5 * PP_NSEC_PER_MSEC, 150000, &wakeups);
+
 	/* 100 ms earned: 5 ms a burst, and what it takes to wake up */
 	CU_ASSERT(bursts >= 15 && bursts <= 20);
 	CU_ASSERT(wakeups <= 5 * bursts);
+}
+
+/* A wake-up that costs as much as a second earns is slept for a few seconds longer. */
+static void test_slow_wakeups(void)
+{
+	int wakeups, bursts = bursts_saved_for(1250, 2 * PP_NSEC_PER_MSEC, 1250000, &wakeups);
+
+	/* 1250 ms earned: 2 ms a burst, and two wake-ups or three */
+	CU_ASSERT(bursts >= 200 && bursts <= 400);
 }
 
 static const struct unit_test tests[] = {
@@ -235,6 +254,7 @@ static const struct unit_test tests[] = {
 	{"what is overdrawn is waited for", test_overdraft_is_waited_for},
 	{"waking up leaves most of the budget to bursts", test_waking_up_costs_little},
 	{"a small budget saves for a burst", test_saves_for_long},
+	{"... also where waking up costs what a second earns", test_slow_wakeups},
 	{"zero never, until it is configured", test_zero},
 	{"a clock that runs backward earns nothing", test_backward_clock},
 	{"a bucket that forgets charges is caught", test_check_has_teeth},
