@@ -55,6 +55,7 @@ wait_for_bursts() {
 	until "$@" >/dev/null 2>&1; do
 		tries=$(tries)
 		[ $((SECONDS - begin)) -lt 300 ] || [ "${tries:-0}" -lt 1000 ] || return 1
+		[ $((SECONDS - begin)) -lt 900 ] || return 1
 		sleep 1
 	done
 }
