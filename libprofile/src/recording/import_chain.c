@@ -490,10 +490,11 @@ static void add_entries(struct pp_import_chain *chain, const struct pathprof_rec
 			e = new_edge(chain, b);
 			pp_import_counts_set_finder(chain->counts, chain->who, &finder);
 		}
-		if (e == last && b == list && is_given_twice(chain, e))
-			break;
-		if (last)
+		if (last) {
+			if (e == last && b == list && is_given_twice(chain, e))
+				break;
 			pp_import_counts_add_straight(chain->counts, last, e, times);
+		}
 		e->cnt += times;
 		if (__builtin_expect(b->flags & PATHPROF_RECORDED_MISPREDICTED, 0))
 			e->mispredicted += times;
