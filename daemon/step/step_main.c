@@ -282,7 +282,7 @@ static void receive(void)
 
 /* ---- bursts */
 
-/* What was computed since it was asked for last. */
+/* The CPU time since the last call. */
 static uint64_t take_cpu_ns(void)
 {
 	uint64_t cpu_ns = own_cpu_ns(), spent_ns = cpu_ns - stepper.cpu_ns;

@@ -35,7 +35,7 @@ static uint32_t find_process(struct pp_import_window *window, uint32_t number)
 							  });
 }
 
-/* What lies in nothing that was mapped, for the other end's sake. */
+/* A binary for the end that nothing mapped holds, so that the other end is kept. */
 static bool find_elsewhere(struct pp_import_window *window, uint32_t *ret_binary)
 {
 	static const char name[] = "[unknown]";
