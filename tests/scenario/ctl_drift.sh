@@ -179,6 +179,62 @@ says 1 'lines of text have no TIME' compare --sort time file:one.txt window:1
 sqlite3 branches.db 'DELETE FROM clock_counts'
 PATHPROF_DB=branches.db says 1 'no clock sample of what is selected' compare --sort time window:1 window:2
 
+### One build-id, two layouts: patchelf moves code within the file; addresses stay.
+moved() { # moved FROM TO: its code at the end of the file
+	cp "$1" "$2" && python3 - "$2" <<'END'
+import struct, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+at, size, cnt = struct.unpack_from("<Q", data, 32)[0], *struct.unpack_from("<HH", data, 54)
+for i in range(cnt):
+    kind, flags, offset, address = struct.unpack_from("<IIQQ", data, at + i * size)
+    if kind == 1 and flags & 1:
+        end = len(data) + (address - len(data)) % 4096
+        length = struct.unpack_from("<Q", data, at + i * size + 32)[0]
+        data += bytes(end - len(data)) + data[offset:offset + length]
+        struct.pack_into("<Q", data, at + i * size + 8, end)
+        print("%x" % (end - offset))
+open(sys.argv[1], "wb").write(data)
+END
+}
+mkdir -p three
+by=$((16#$(moved one/timed three/timed))) || fail 'code was not moved'
+cmp -s <(readelf -n one/timed) <(readelf -n three/timed) || fail 'the build-id did not stay'
+first=$((16#$(nm one/timed | awk '$3 == "first" { print $1 }')))
+second=$((16#$(nm one/timed | awk '$3 == "second" { print $1 }')))
+laid() { # laid DB FILE BY: paths of its two functions, whose code lies so much further on
+	printf 'path %x 2 300\npath %x 2 700\nclock %x 300\nclock %x 700\n' $((first + $3)) $((second + $3)) \
+		$(((first + $3) & ~15)) $(((second + $3) & ~15)) | "$known" "$1" code "$2" || fail "no $1"
+}
+laid laid.db "$PWD/one/timed" 0
+laid shifted.db "$PWD/three/timed" $by
+elsewhere='three/timed has the build-id of .*one/timed and its code elsewhere'
+for figure in runs time; do
+	run 0 compare --sort $figure file:laid.db file:shifted.db --json
+	[ "$(grep -c "$elsewhere" said)" = 1 ] || fail 'compare: not said that code was moved'
+	holds "two layouts compared by $figure" <<'END'
+assert j["figures"]["overlap"] == 1 and len(j["events"]) <= 2, j
+END
+done
+rm -f layouts.db
+run 0 combine file:laid.db file:shifted.db -o layouts.db
+grep -q "$elsewhere" said || fail 'combine: not said that code was moved'
+run 0 --db layouts.db top --by functions --json
+! grep -q "do not fit" said || fail "top: a word of what fits"
+holds 'two layouts combined' <<'END'
+assert {r["function"]: r["samples"] for r in j} == {"first": 600, "second": 1400}, j
+END
+# Of a file that was replaced in place there is one layout only: what does not fit it is told of.
+laid stale.db "$PWD/one/timed" $by
+misfits='one/timed: 100% of its hottest samples do not fit its code'
+for view in functions paths; do
+	run 0 --db stale.db top --by $view
+	grep -q "$misfits" said || fail "top --by $view: not said that code was moved"
+done
+run 0 combine file:laid.db file:stale.db -o stale.txt
+grep -q "$misfits" said || fail 'combine: not said that code does not fit'
+run 0 --db laid.db top --by functions
+! grep -q 'do not fit' said || fail 'top: what fits was told of'
+
 ### Windows that weigh code differently: 1 to 3 are old ones, 4 to 6 reach a number of instructions.
 "$known" kinds.db old
 "$known" kinds.db

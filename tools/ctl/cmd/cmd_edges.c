@@ -78,6 +78,7 @@ static int add_named(void *context, const struct pathprof_edge_row *row)
 	struct view_query *query = context;
 	_cleanup_free_ char *from = NULL, *to = NULL;
 
+	fit_edge(&query->fit, row);
 	if (query->json) {
 		add_json(query, row);
 		return 0;

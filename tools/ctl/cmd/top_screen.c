@@ -32,6 +32,7 @@
 #define WORD_MAX    63
 #define NARROW      100 /* columns that all keys need */
 #define KEY_ESCAPE  27
+#define FIT_PATHS   32
 #define FRAME_LINES 3 /* title, column titles, keys */
 
 struct top {
@@ -42,6 +43,7 @@ struct top {
 	struct pathprof_error error; /* of the last refresh, "" when it went well */
 	char daemon[128];            /* what is known of the daemon */
 	char nothing[256];           /* why there are no rows */
+	char misfit[64];             /* a binary that is not laid out as it ran; "" */
 	int64_t end_ns;              /* of what is selected, while that slides */
 	bool is_past;                /* it ends with the newest window, not now */
 	int64_t sliding_ns;          /* its length; 0: it does not slide */
@@ -156,6 +158,20 @@ static int64_t now_ms(void)
 	return (int64_t)(pp_monotonic_ns() / PP_NSEC_PER_MSEC);
 }
 
+/* Of the first rows, which are the ones that are seen. */
+static void look_for_misfits(struct top *top)
+{
+	const struct shares *shares = top->query.shares;
+	struct fit fit = {.symbols = top->query.symbols};
+	const char *name;
+
+	for (size_t i = 0; shares && i < shares->path_cnt && i < FIT_PATHS; i++)
+		fit_path(&fit, &shares->paths[i].row);
+	name = fit_misfit(&fit);
+	snprintf(top->misfit, sizeof(top->misfit), "%s", name ? text_base_name(name) : "");
+	fit_release(&fit);
+}
+
 static void rebuild(struct top *top)
 {
 	const struct pathprof_filter all = {.limit = 1};
@@ -186,6 +202,7 @@ static void rebuild(struct top *top)
 	if (top->word[0])
 		table_keep(&fresh, top->word);
 	top->table = fresh;
+	look_for_misfits(top);
 	top->selected = row_of_key(&top->table, key, top->selected);
 	if (!top->table.row_cnt)
 		nothing_text(top->nothing, sizeof(top->nothing), top->query.store,
@@ -245,9 +262,10 @@ static void draw_title(const struct top *top)
 	_cleanup_free_ char *text = NULL;
 
 	tell_span(top, span, sizeof(span));
-	text = ctl_printf(" pathprof %s%s%s  %s  %" PRIu64 " samples  %s%s", top->view->name,
+	text = ctl_printf(" pathprof %s%s%s  %s  %" PRIu64 " samples  %s%s%s%s", top->view->name,
 			  of ? " of " : "", of ? top->narrowing.text : "", span, top->query.samples,
-			  top->query.kinds.left_out ? "older kinds left out  " : "",
+			  top->query.kinds.left_out ? "older kinds left out  " : "", top->misfit,
+			  top->misfit[0] ? " ran with its code elsewhere  " : "",
 			  top->error.text[0] ? top->error.text : top->daemon);
 	safe = text_escape(text);
 	draw_bar_line(0, safe);

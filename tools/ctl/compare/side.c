@@ -45,18 +45,27 @@ void side_release(struct side *side)
 uint32_t side_binary(struct side *side, const struct pathprof_build_id *id, const char *name)
 {
 	uint32_t at = side->binary_cnt;
+	const struct layout *layout;
 
 	while (at-- > 0)
 		if (pathprof_build_id_equal(&side->binaries[at].id, id))
 			return at;
 	at = side->binary_cnt;
+	layout = layout_of(id, name, &name);
 	side->binaries = ctl_realloc(side->binaries, at, at + 1, sizeof(*side->binaries));
 	side->binaries[at] = (struct side_binary){
 		.id = *id,
 		.name = ctl_strdup(name ? name : ""),
 		.group = pathprof_event_group(id),
+		.layout = layout,
 	};
 	return side->binary_cnt++;
+}
+
+static uint64_t place_of(const struct side *side, uint32_t binary, uint64_t offset)
+{
+	return binary == SIDE_NO_BINARY ? offset
+					: layout_place(side->binaries[binary].layout, offset);
 }
 
 /* ---------------------------------------------------------------- adding */
@@ -81,7 +90,7 @@ void side_add_path(struct side *side, uint32_t binary, const struct pathprof_pat
 	struct side_item item = {
 		.binary = binary,
 		.to_binary = SIDE_NO_BINARY,
-		.from = row->start,
+		.from = place_of(side, binary, row->start),
 		.length = row->length,
 		.outcomes = row->outcomes,
 		.path_id = row->id,
@@ -91,7 +100,7 @@ void side_add_path(struct side *side, uint32_t binary, const struct pathprof_pat
 	};
 	struct pathprof_event event;
 
-	pathprof_event_of_path(&event, side->binaries[binary].group, row->start, row->length,
+	pathprof_event_of_path(&event, side->binaries[binary].group, item.from, row->length,
 			       row->outcomes, weight);
 	add_keyed(side, &item, &event);
 }
@@ -102,14 +111,14 @@ void side_add_edge(struct side *side, uint32_t from_binary, uint32_t to_binary,
 	struct side_item item = {
 		.binary = from_binary,
 		.to_binary = to_binary,
-		.from = row->from,
-		.to = row->to,
+		.from = place_of(side, from_binary, row->from),
+		.to = place_of(side, to_binary, row->to),
 		.samples = side->weighed ? (double)row->count : weight,
 	};
 	struct pathprof_event event;
 
-	pathprof_event_of_edge(&event, side->binaries[from_binary].group, row->from,
-			       side->binaries[to_binary].group, row->to, weight);
+	pathprof_event_of_edge(&event, side->binaries[from_binary].group, item.from,
+			       side->binaries[to_binary].group, item.to, weight);
 	add_keyed(side, &item, &event);
 }
 
@@ -136,7 +145,7 @@ void side_add_clock(struct side *side, uint32_t binary, uint64_t place, double w
 {
 	struct side_item item = {.binary = binary,
 				 .to_binary = SIDE_NO_BINARY,
-				 .from = place,
+				 .from = place_of(side, binary, place),
 				 .key_hi = binary,
 				 .key_lo = place,
 				 .weight = weight,

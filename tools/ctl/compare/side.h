@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../code/layout.h"
 #include "../code/symbols.h"
 #include "../ctl.h"
 #include "../view/measure.h"
@@ -36,6 +37,7 @@ struct side_binary {
 	struct pathprof_build_id id;
 	char *name; /* "": a text profile does not say */
 	uint64_t group;
+	const struct layout *layout; /* of the file that ran, if `name` is another: layout.h */
 };
 
 struct side_item {
@@ -79,7 +81,10 @@ struct side {
 void side_init(struct side *side, const char *word, enum side_kind kind);
 void side_release(struct side *side);
 
-/* Index of the binary, added when new. name may be NULL. */
+/*
+ * Index of the binary, added when new. name may be NULL. Of several files of one build-id with
+ * their code in different places all have the name of the first, and places are those in it.
+ */
 uint32_t side_binary(struct side *side, const struct pathprof_build_id *id, const char *name);
 /* Each adds an event. Keys are as in pathprof/events.h. */
 void side_add_path(struct side *side, uint32_t binary, const struct pathprof_path_row *row,

@@ -13,6 +13,7 @@ struct reading {
 	struct side *side;
 	const char *binary;
 	struct pathprof_worth worth;
+	struct fit fit; /* rows come heaviest first */
 };
 
 static bool is_wanted(const char *wanted, const char *name)
@@ -33,13 +34,19 @@ static int take_path(void *context, const struct pathprof_path_row *row)
 	struct reading *reading = context;
 	struct side *side = reading->side;
 	const char *name = row->binary_name ? row->binary_name : "";
+	struct pathprof_path_row placed = *row;
+	uint32_t binary;
 
 	if (!is_wanted(reading->binary, name) || !row->samples)
 		return 0;
 	add_worth(&reading->worth, row);
-	if (side->kind == SIDE_PATHS || side->kind == SIDE_BRANCHES)
-		side_add_path(side, side_binary(side, &row->binary_id, name), row,
-			      side->weighed ? row->weight : (double)row->samples);
+	if (side->kind != SIDE_PATHS && side->kind != SIDE_BRANCHES)
+		return 0;
+	binary = side_binary(side, &row->binary_id, name);
+	side_add_path(side, binary, row, side->weighed ? row->weight : (double)row->samples);
+	placed.binary_name = side->binaries[binary].name;
+	placed.start = side->items[side->item_cnt - 1].from;
+	fit_path(&reading->fit, &placed);
 	return 0;
 }
 
@@ -47,6 +54,7 @@ static int take_edge(void *context, const struct pathprof_edge_row *row)
 {
 	struct reading *reading = context;
 	struct side *side = reading->side;
+	struct pathprof_edge_row placed = *row;
 	uint32_t from, to;
 
 	if (!is_wanted(reading->binary, row->from_name ? row->from_name : "") || !row->count)
@@ -54,6 +62,9 @@ static int take_edge(void *context, const struct pathprof_edge_row *row)
 	from = side_binary(side, &row->from_id, row->from_name);
 	to = side_binary(side, &row->to_id, row->to_name);
 	side_add_edge(side, from, to, row, side->weighed ? row->weight : (double)row->count);
+	placed.from_name = side->binaries[from].name;
+	placed.from = side->items[side->item_cnt - 1].from;
+	fit_edge(&reading->fit, &placed);
 	return 0;
 }
 
@@ -82,7 +93,8 @@ int side_store_read(struct side *side, struct pathprof_store *store,
 		    const struct pathprof_filter *filter, const char *binary,
 		    struct pathprof_error *error)
 {
-	struct reading reading = {.side = side, .binary = binary};
+	struct reading reading = {
+		.side = side, .binary = binary, .fit = {.symbols = side->symbols}};
 	int r = 0;
 
 	if (side->kind == SIDE_TIMES)
@@ -95,6 +107,8 @@ int side_store_read(struct side *side, struct pathprof_store *store,
 		r = pathprof_store_paths(store, filter, take_path, &reading, error);
 	if (r == 0 && side->weighed)
 		side->worth = pathprof_worth_of_sample(&reading.worth);
+	fit_tell(&reading.fit);
+	fit_release(&reading.fit);
 	return r;
 }
 

@@ -91,6 +91,15 @@ static void tell(const struct view *view, const struct view_query *query)
 			 query->sort == CTL_SORT_TIME ? "time: TIME" : "runs: RUNS");
 }
 
+/* Of rows whose code is not at hand as it ran names say something else. */
+static void tell_misfits(struct view_query *query)
+{
+	for (size_t i = 0; query->shares && i < query->shares->path_cnt; i++)
+		fit_path(&query->fit, &query->shares->paths[i].row);
+	fit_tell(&query->fit);
+	fit_release(&query->fit);
+}
+
 static void print_sources(const struct view *view, const struct view_query *query, FILE *out)
 {
 	_cleanup_free_ char *text =
@@ -160,13 +169,14 @@ int view_print(const struct view *view, struct pathprof_store *store,
 	struct pathprof_error error = {""};
 	int r;
 
-	query.symbols = symbols_new(store);
+	query.symbols = query.fit.symbols = symbols_new(store);
 	r = load(view, &query, &error);
 	if (r == 0)
 		r = settings->json ? print_json(view, &query, out, &error)
 				   : print_table(view, &query, settings->no_sources, out, &error);
 	if (r == 0 && !settings->no_sources)
 		tell(view, &query);
+	tell_misfits(&query);
 	view_query_unload(&query);
 	symbols_free(query.symbols);
 	return r < 0 ? ctl_fail_error(view->name, r, &error) : CTL_OK;

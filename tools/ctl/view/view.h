@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../code/layout.h"
 #include "../code/symbols.h"
 #include "../ctl.h"
 #include "../text/kinds.h"
@@ -21,6 +22,7 @@
 struct view_query {
 	struct pathprof_store *store;
 	struct symbols *symbols;
+	struct fit fit; /* whether code is as it ran: told of where a view is printed */
 	struct pathprof_filter filter; /* of one kind of windows once it is loaded */
 	enum ctl_sort sort;
 	struct kinds kinds;
