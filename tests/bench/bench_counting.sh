@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What counting every path costs beside clang's own counters: gzip, bzip2 and Lua out of Debian's
 # sources, each built plain, with clang's counters of edges (in the front end: instr, and on its
-# intermediate code: gen), and with pathprof-cc: early and late, and both with tables of the paths that
-# other input ran, without its cold paths, and without what it told; how accurate the last two are; and
-# across calls, without tables and with them. Instructions are exact, by valgrind; times are the least of ROUNDS runs, taken in
-# turns; ROUNDS=0: no times.
+# intermediate code: gen), and with pathprof-cc, early and late, each of them with tables of the paths
+# that other input ran, without its cold paths, without what it told, and by the older rules for that,
+# and across calls without tables and with them; and how accurate those are that leave something out.
+# Instructions are exact, by valgrind; times are the least of ROUNDS runs, taken in turns; ROUNDS=0: no
+# times. KINDS="plain early ...": these builds only; each needs those that it is made from.
 set -u
 here=$(realpath "$(dirname "$0")")
 build=$(realpath "${BUILD:-build}")
@@ -20,21 +21,22 @@ cd "$tmp" || exit 1
 . "$here/../scenario/counting_sources.bash"
 get_sources gzip bzip2 lua5.4 || exit 0
 
-kinds=(plain instr gen early early-tables early-practical early-obvious late late-tables late-practical late-obvious
-	calls calls-tables)
+read -ra kinds <<<"${KINDS:-plain instr gen early early-tables early-practical early-obvious early-targeted calls calls-tables \
+late late-tables late-practical late-obvious late-targeted late-calls late-calls-tables}"
 declare -A compilers=([plain]=clang-22 [instr]="clang-22 -fprofile-instr-generate"
 	[gen]="clang-22 -fprofile-generate" [early]="$cc" [late]="$cc --pathprof-late"
 	[early-tables]="$cc --pathprof-interesting=$tmp/PROGRAM.early"
 	[late-tables]="$cc --pathprof-late --pathprof-interesting=$tmp/PROGRAM.late")
 for k in early late; do
 	flags=$([ $k = early ] || echo --pathprof-late)
-	for technique in practical obvious; do
+	for technique in practical obvious targeted; do
 		compilers[$k-$technique]="$cc $flags --pathprof-$technique --pathprof-interesting=$tmp/PROGRAM.$k-all"
 	done
 done
-# Across calls, by what the early build ran.
+# Across calls, by what the build without ran.
 compilers[calls]="$cc --pathprof-interprocedural=$tmp/PROGRAM.early-all"
-compilers[calls-tables]="${compilers[calls]} --pathprof-interesting=$tmp/PROGRAM.calls"
+compilers[late-calls]="$cc --pathprof-late --pathprof-interprocedural=$tmp/PROGRAM.late-all"
+for k in calls late-calls; do compilers[$k-tables]="${compilers[$k]} --pathprof-interesting=$tmp/PROGRAM.$k"; done
 export PATHPROF_DIR=$tmp/counts LLVM_PROFILE_FILE=$tmp/profraw
 mkdir counts
 
@@ -90,8 +92,8 @@ find_interesting() { # KIND
 	done
 }
 for k in "${kinds[@]}"; do
-	[[ $k != *-tables ]] || find_interesting "${k%-tables}"
 	build_all "$k"
+	[[ $k != early && $k != late && $k != *calls ]] || find_interesting "$k"
 done
 
 # Without debug information, which this valgrind cannot read.
@@ -133,8 +135,9 @@ for name in "${names[@]}"; do
 		[ -z "$(ls counts)" ] || "$build/bin/pathprof-lab" counts --binary "$(program_of "${small[0]}" "$k")" --all counts/*.ppraw >"$k.tsv"
 	done
 	row $name instructions "${values[@]}"
-	for k in {early,late}-{practical,obvious}; do
+	for k in {early,late}-{practical,obvious,targeted}; do
 		of=${k%-*}
+		[[ " ${kinds[*]} " == *" $k "* ]] || continue
 		echo "$name $k: $(python3 -B "$here/../scenario/counting_accuracy.py" "$(program_of "${small[0]}" $k)" \
 			$of.tsv $k.tsv "${small[0]}.$of-all" 2>&1 | tail -n 1)"
 	done

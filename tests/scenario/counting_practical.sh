@@ -16,7 +16,7 @@ train() { # MODE: `file` has the paths of program.c
 }
 
 # The profile is right, or of paths that ran as often as some number says, or of a part of the functions.
-apart=0 cold=0 none=0 told=0
+apart=0 cold=0 none=0 told=0 targeted=0
 for seed in $(seq 1 $programs); do
 	python3 "$here/counting_generate.py" "$seed" 10 >program.c
 	for mode in "${modes[@]}"; do
@@ -29,6 +29,9 @@ for seed in $(seq 1 $programs); do
 				# shellcheck disable=SC2086 # a list of words
 				exact "program $seed $mode, obvious, profile $profile" program.c $mode --pathprof-obvious --pathprof-interesting=$profile
 				told=$((told + $(grep -c 'profile$' counted.tsv)))
+				# shellcheck disable=SC2086 # a list of words
+				exact "program $seed $mode, targeted, profile $profile" program.c $mode --pathprof-targeted --pathprof-interesting=$profile
+				targeted=$((targeted + $(grep -c 'profile$' counted.tsv)))
 			fi
 			# shellcheck disable=SC2086 # a list of words
 			exact "program $seed $mode, profile $profile" program.c $mode --pathprof-practical --pathprof-interesting=$profile
@@ -42,6 +45,7 @@ if [ $apart -gt 1000 ] && [ $cold -gt 1000 ] && [ $none -gt 1000 ]; then
 else
 	not_ok "all kinds are tried" "$apart counts of warm paths, $cold of cold ones, $none not counted"
 fi
+[ $targeted -gt 3 ] && ok "$targeted of them in targeted profiles" || not_ok "targeted profiles are tried" "$targeted told"
 [ $told -gt 3 ] && ok "$told obvious paths told by the profile" || not_ok "obvious paths are tried" "$told of them"
 
 # Clang's own profile, of its counters: the same paths are warm, nearly.
@@ -80,7 +84,9 @@ for planted in more shifted; do
 	fi
 done
 
-refused "practical without a profile" "need a profile" "$cc" --pathprof-practical -c program.c -o program.o
+for technique in practical targeted; do
+	refused "$technique without a profile" "need a profile" "$cc" --pathprof-$technique -c program.c -o program.o
+done
 
 # A function that has changed is counted as without the file.
 cat >changed.c <<'END'

@@ -143,6 +143,7 @@ for mode in "" --pathprof-late --pathprof-cut=calls; do
 		with_tables $program "$mode"
 		with_practical $program "$mode" practical
 		with_practical $program "$mode" obvious
+		with_practical $program "$mode" targeted
 		[ "$mode" = --pathprof-late ] || across_calls $program "$mode"
 	done
 done

@@ -94,11 +94,15 @@ static void drop(struct drawn *d)
 
 /* ---------------------------------------------------------------- the definition */
 
+static enum pathprof_warm_rules rules; /* by which paths are held for warm */
+
 static uint64_t least_of(const struct drawn *d, uint32_t edge)
 {
 	const struct pathprof_flow_node *node = &d->flow.nodes[d->flow.edges[edge].from];
 	uint64_t parts = PATHPROF_WARM_LOCAL * (node[1].first_edge - node[0].first_edge);
 
+	if (rules == PATHPROF_WARM_TARGETED)
+		parts = PATHPROF_WARM_LOCAL_TARGETED;
 	return node_flow[d->flow.edges[edge].from] / parts;
 }
 
@@ -184,7 +188,8 @@ static void test_every_path(void)
 		uint64_t most = k % 3 ? PATHS_MAX : 1 + stream_random(&random) % 8;
 		uint64_t bound = bound_for(&d, most);
 		struct pathprof_warm w = {0};
-		int r = pathprof_warm_init(&w, d.paths, &d.profile, most, NULL, false);
+		int r = pathprof_warm_init(&w, d.paths, &d.profile, most, NULL,
+					   PATHPROF_WARM_PRACTICAL);
 
 		wrong += r != 0 || w.cnt != count_warm(&d, bound);
 		if (r == 0 && w.cnt)
@@ -214,7 +219,8 @@ static void test_fixed(void)
 
 		for (uint32_t e = 0; e < d.flow.edge_cnt; e++)
 			is_fixed[e] = stream_random(&random) % 5 == 0;
-		r = pathprof_warm_init(&w, d.paths, &d.profile, PATHS_MAX, is_fixed, false);
+		r = pathprof_warm_init(&w, d.paths, &d.profile, PATHS_MAX, is_fixed,
+				       PATHPROF_WARM_PRACTICAL);
 		made += r == 0 && w.cnt;
 		refused += r == -ELOOP;
 		if (r == 0 && w.cnt) {
@@ -246,8 +252,10 @@ static void test_largest(void)
 	CU_ASSERT_EQUAL_FATAL(pathprof_flow_init_arcs(&flow, 3, arcs, 3), 0);
 	CU_ASSERT_EQUAL_FATAL(pathprof_function_paths_new(&paths, &flow, PATHPROF_CUT_BACK_EDGES),
 			      0);
-	CU_ASSERT_EQUAL(pathprof_warm_init(&w, paths, &profile, 1, NULL, false), -EOVERFLOW);
-	CU_ASSERT_EQUAL_FATAL(pathprof_warm_init(&w, paths, &profile, 2, NULL, false), 0);
+	CU_ASSERT_EQUAL(pathprof_warm_init(&w, paths, &profile, 1, NULL, PATHPROF_WARM_PRACTICAL),
+			-EOVERFLOW);
+	CU_ASSERT_EQUAL_FATAL(
+		pathprof_warm_init(&w, paths, &profile, 2, NULL, PATHPROF_WARM_PRACTICAL), 0);
 	CU_ASSERT_EQUAL(w.cnt, 2);
 	pathprof_warm_release(&w);
 	pathprof_function_paths_free(paths);
@@ -266,7 +274,8 @@ static void test_planted(void)
 		const struct oracle_flow_path *path;
 		uint64_t id;
 
-		if (pathprof_warm_init(&w, d.paths, &d.profile, PATHS_MAX, NULL, false) == 0 &&
+		if (pathprof_warm_init(&w, d.paths, &d.profile, PATHS_MAX, NULL,
+				       PATHPROF_WARM_PRACTICAL) == 0 &&
 		    w.cnt) {
 			id = w.ids[0];
 			path = &listed[id];
@@ -350,8 +359,9 @@ static void test_obvious(void)
 		struct drawn d = draw(k % 4 ? ORACLE_ANY : ORACLE_FORWARD, 12, &random);
 		struct pathprof_warm w = {0};
 
-		CU_ASSERT_EQUAL_FATAL(
-			pathprof_warm_init(&w, d.paths, &d.profile, PATHS_MAX, NULL, true), 0);
+		CU_ASSERT_EQUAL_FATAL(pathprof_warm_init(&w, d.paths, &d.profile, PATHS_MAX, NULL,
+							 PATHPROF_WARM_OBVIOUS),
+				      0);
 		wrong += mistaken_obvious(&d, &w, bound_for(&d, PATHS_MAX), &anew);
 		whole += !w.cnt && w.told_cnt;
 		part += w.cnt && w.told_cnt;
@@ -461,8 +471,9 @@ static void test_ends(void)
 		struct drawn d = draw(ORACLE_ANY, 12, &random);
 		struct pathprof_warm w = {0};
 
-		CU_ASSERT_EQUAL_FATAL(
-			pathprof_warm_init(&w, d.paths, &d.profile, PATHS_MAX, NULL, true), 0);
+		CU_ASSERT_EQUAL_FATAL(pathprof_warm_init(&w, d.paths, &d.profile, PATHS_MAX, NULL,
+							 PATHPROF_WARM_OBVIOUS),
+				      0);
 		if (w.cnt) {
 			wrong += mistaken_ends(&d, &w, &silent);
 			tried++;
@@ -477,6 +488,140 @@ static void test_ends(void)
 		printf("%zu of %zu silent edges in %zu functions\n", wrong, silent, tried);
 }
 
+/* ---------------------------------------------------------------- targeted profiles */
+
+/* By edge, by start, and by node that is left: warm paths that run there. */
+struct runners {
+	size_t edges[EDGES_MAX], starts[ORACLE_BLOCKS_MAX], leaves[ORACLE_BLOCKS_MAX];
+};
+
+static uint32_t end_of(const struct drawn *d, const struct oracle_flow_path *path)
+{
+	return path->edge_cnt ? d->flow.edges[path->edges[path->edge_cnt - 1]].to : path->start;
+}
+
+static bool ends_by_cut(const struct drawn *d, const struct oracle_flow_path *path)
+{
+	return path->edge_cnt && is_cut(d, path->edges[path->edge_cnt - 1]);
+}
+
+static void count_runners(const struct drawn *d, struct runners *r)
+{
+	*r = (struct runners){0};
+	for (size_t id = 0; id < d->cnt; id++) {
+		if (!is_warm(d, &listed[id], 1))
+			continue;
+		r->starts[listed[id].start]++;
+		for (uint32_t k = 0; k < listed[id].edge_cnt; k++)
+			r->edges[listed[id].edges[k]]++;
+		if (!ends_by_cut(d, &listed[id]))
+			r->leaves[end_of(d, &listed[id])]++;
+	}
+}
+
+static bool is_obvious(const struct drawn *d, const struct oracle_flow_path *path,
+		       const struct runners *r)
+{
+	if (r->starts[path->start] == 1 ||
+	    (!ends_by_cut(d, path) && r->leaves[end_of(d, path)] == 1))
+		return true;
+	for (uint32_t k = 0; k < path->edge_cnt; k++)
+		if (r->edges[path->edges[k]] == 1)
+			return true;
+	return false;
+}
+
+/* Edges where warm paths end that are silent though one of these is not obvious, or are not though
+ * all are. */
+static size_t mistaken_loops(const struct drawn *d, const struct pathprof_warm *w, size_t *silent)
+{
+	static size_t plain[EDGES_MAX];
+	struct runners r;
+	size_t wrong = 0;
+
+	memset(plain, 0, sizeof(plain));
+	count_runners(d, &r);
+	for (size_t id = 0; id < d->cnt; id++)
+		if (is_warm(d, &listed[id], 1) && ends_by_cut(d, &listed[id]))
+			plain[listed[id].edges[listed[id].edge_cnt - 1]] +=
+				!is_obvious(d, &listed[id], &r);
+	for (uint32_t e = 0; e < d->flow.edge_cnt; e++) {
+		if (!is_cut(d, e) || !r.edges[e])
+			continue;
+		wrong += w->increments.edge_silent[e] != !plain[e];
+		*silent += w->increments.edge_silent[e];
+	}
+	return wrong;
+}
+
+static bool all_are_obvious(const struct drawn *d)
+{
+	struct runners r;
+
+	count_runners(d, &r);
+	for (size_t id = 0; id < d->cnt; id++)
+		if (is_warm(d, &listed[id], 1) && !is_obvious(d, &listed[id], &r))
+			return false;
+	return true;
+}
+
+static void test_targeted(void)
+{
+	size_t wrong = 0, whole = 0, part = 0, silent = 0, anew = 0;
+	uint64_t random = 56;
+
+	rules = PATHPROF_WARM_TARGETED;
+	for (unsigned int k = 0; k < unit_rounds(5000, 20000); k++) {
+		struct drawn d = draw(k % 4 ? ORACLE_ANY : ORACLE_FORWARD, 12, &random);
+		struct pathprof_warm w = {0};
+
+		CU_ASSERT_EQUAL_FATAL(pathprof_warm_init(&w, d.paths, &d.profile, PATHS_MAX, NULL,
+							 PATHPROF_WARM_TARGETED),
+				      0);
+		wrong += mistaken_obvious(&d, &w, 1, &anew);
+		wrong += !w.counter_cnt && !all_are_obvious(&d);
+		if (w.counter_cnt)
+			wrong += mistaken_loops(&d, &w, &silent);
+		whole += !w.counter_cnt && w.told_cnt;
+		part += w.cnt && w.told_cnt;
+		pathprof_warm_release(&w);
+		drop(&d);
+	}
+	rules = PATHPROF_WARM_PRACTICAL;
+	CU_ASSERT_EQUAL(wrong, 0);
+	CU_ASSERT(whole > 100);
+	CU_ASSERT(part > 100);
+	CU_ASSERT(silent > 200);
+	CU_ASSERT(anew > 10);
+	if (wrong)
+		printf("%zu wrong, %zu whole, %zu in part, %zu silent\n", wrong, whole, part,
+		       silent);
+}
+
+/* A function with more warm paths than asked for is not brought below that. */
+static void test_too_many(void)
+{
+	size_t refused = 0, wrong = 0;
+	uint64_t random = 57;
+
+	rules = PATHPROF_WARM_TARGETED;
+	for (unsigned int k = 0; k < 500; k++) {
+		struct drawn d = draw(ORACLE_FORWARD, 16, &random);
+		struct pathprof_warm w = {0};
+		int r = pathprof_warm_init(&w, d.paths, &d.profile, 2, NULL,
+					   PATHPROF_WARM_TARGETED);
+
+		wrong += r == -EOVERFLOW ? count_warm(&d, 1) <= 2 || all_are_obvious(&d)
+					 : r != 0 || w.cnt > 2;
+		refused += r == -EOVERFLOW;
+		pathprof_warm_release(&w);
+		drop(&d);
+	}
+	rules = PATHPROF_WARM_PRACTICAL;
+	CU_ASSERT_EQUAL(wrong, 0);
+	CU_ASSERT(refused > 50);
+}
+
 static const struct unit_test tests[] = {
 	{"every path counts where its edges say", test_every_path},
 	{"no code is asked for where none can be", test_fixed},
@@ -484,5 +629,7 @@ static const struct unit_test tests[] = {
 	{"obvious paths are left out, and told once", test_obvious},
 	{"ends are silent where a profile knows three quarters", test_ends},
 	{"planted faults are found", test_planted},
+	{"targeted: loops of obvious paths are left out, others are not", test_targeted},
+	{"targeted: too many warm paths stay too many", test_too_many},
 };
 UNIT_SUITE(warm, tests)

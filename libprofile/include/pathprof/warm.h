@@ -21,6 +21,11 @@
  * three quarters of the branch flow that ends there are definite, whatever branches know of each
  * other: such an edge is silent, and no path that ends there is counted.
  *
+ * Targeted profiles are the older of both: an edge is cold when it has less than a twentieth of its
+ * node's flow, and by nothing else, so that a function may keep more warm paths than an array
+ * takes; additions are placed by loops, not by the profile; and an edge where paths end is silent
+ * when each warm path that ends there is obvious.
+ *
  * Source: Bond and McKinley, Practical Path Profiling for Dynamic Optimizers (2005), 3 and 4;
  * Joshi, Bond and Zilles, Targeted Path Profiling (2004). They add to the register of a cold path
  * to have it count beyond, where this sets it; their numbers start from the hottest edge, and these
@@ -40,6 +45,8 @@ extern "C" {
 #define PATHPROF_WARM_LOCAL 10
 /* And one of so many paths that the program ran. */
 #define PATHPROF_WARM_GLOBAL 1000
+/* The same of targeted profiles: of what its node's ways out have together. */
+#define PATHPROF_WARM_LOCAL_TARGETED 20
 /* Loops that go round so often are left out by themselves, and what leaves them is counted. */
 #define PATHPROF_WARM_ROUNDS 10
 
@@ -47,6 +54,13 @@ struct pathprof_edge_profile {
 	const uint64_t *edges; /* by edge of the flow: how often it ran */
 	uint64_t entries;      /* of the function */
 	uint64_t total;        /* paths of all the program that ran */
+};
+
+/* How warm paths are chosen, and what of them is left out. */
+enum pathprof_warm_rules {
+	PATHPROF_WARM_PRACTICAL, /* nothing is */
+	PATHPROF_WARM_OBVIOUS,   /* what the profile tells is */
+	PATHPROF_WARM_TARGETED,
 };
 
 /* A path that is left out, and how often it is to be expected by the profile. */
@@ -64,14 +78,14 @@ struct pathprof_warm {
 
 /*
  * The function's warm paths, at most `most`. No code can be put on edges with is_fixed (NULL: there
- * are none): these are never cold, and paths that would need code there are left out. obvious:
- * these are left out as well. With counter_cnt 0
- * nothing is to be put in: no path is warm, or all are told.
- * -EOVERFLOW: no bound leaves as few as `most`. -ELOOP, -ENOMEM as in pathprof_increments_init().
+ * are none): these are never cold, and paths that would need code there are left out. With
+ * counter_cnt 0 nothing is to be put in: no path is warm, or all are told.
+ * -EOVERFLOW: no bound leaves as few as `most`, or a targeted profile has more. -ELOOP, -ENOMEM as
+ * in pathprof_increments_init().
  */
 int pathprof_warm_init(struct pathprof_warm *ret_warm, const struct pathprof_function_paths *paths,
 		       const struct pathprof_edge_profile *profile, uint64_t most,
-		       const bool *is_fixed, bool obvious);
+		       const bool *is_fixed, enum pathprof_warm_rules rules);
 void pathprof_warm_release(struct pathprof_warm *warm);
 
 #ifdef __cplusplus

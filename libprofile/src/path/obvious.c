@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Whether all paths are obvious. As many paths run over an edge as come to it, times those behind
- * it. One, two or more are told apart, so that nothing overflows; a path is obvious when some edge
- * of it has one.
+ * Whether paths are obvious, all of them or those that end at an edge. As many paths run over an
+ * edge as come to it, times those behind it. One, two or more are told apart, so that nothing
+ * overflows; a path is obvious when some edge of it has one.
  */
 #include "pp_obvious.h"
 
@@ -75,12 +75,18 @@ static bool is_own(const struct finder *f, uint32_t edge)
 	return f->before[f->warm->flow->edges[edge].from] == 1 && paths_behind(f, edge) == 1;
 }
 
+/* Paths that are not obvious end there. */
+static bool is_plain_end(const struct finder *f, uint32_t edge)
+{
+	return ends_at(f, edge) && !is_own(f, edge) && f->is_plain[f->warm->flow->edges[edge].from];
+}
+
 static bool has_plain_end(const struct finder *f, uint32_t node)
 {
-	if (f->warm->nodes[node].leaves && f->before[node] != 1)
+	if (f->is_plain[node] && f->warm->nodes[node].leaves && f->before[node] != 1)
 		return true;
 	for (uint32_t e = first_edge(f, node); e < first_edge(f, node + 1); e++)
-		if (ends_at(f, e) && !is_own(f, e))
+		if (is_plain_end(f, e))
 			return true;
 	return false;
 }
@@ -92,22 +98,31 @@ static void pass_on(struct finder *f, uint32_t node)
 			f->is_plain[behind_of(f, e)] = true;
 }
 
-static bool are_obvious(struct finder *f)
+static void find_plain(struct finder *f)
 {
 	count_paths(f);
 	for (uint32_t i = 0; i < f->order_cnt; i++)
 		f->is_plain[f->order[i]] = starts_at(f, f->order[i]) && f->behind[f->order[i]] != 1;
-	for (uint32_t i = 0; i < f->order_cnt; i++) {
-		if (!f->is_plain[f->order[i]])
-			continue;
+	for (uint32_t i = 0; i < f->order_cnt; i++)
+		if (f->is_plain[f->order[i]])
+			pass_on(f, f->order[i]);
+}
+
+static bool are_obvious(const struct finder *f)
+{
+	for (uint32_t i = 0; i < f->order_cnt; i++)
 		if (has_plain_end(f, f->order[i]))
 			return false;
-		pass_on(f, f->order[i]);
-	}
 	return f->warm->cnt != 0;
 }
 
-int pp_obvious_all(const struct pathprof_function_paths *warm, bool *ret_all)
+static void take_ends(const struct finder *f, bool *ret_by_edge)
+{
+	for (uint32_t e = 0; e < f->warm->flow->edge_cnt; e++)
+		ret_by_edge[e] = ends_at(f, e) && !is_plain_end(f, e);
+}
+
+int pp_obvious(const struct pathprof_function_paths *warm, bool *ret_by_edge, bool *ret_all)
 {
 	struct finder f = {.warm = warm};
 	size_t nodes = warm->flow->node_cnt;
@@ -119,7 +134,10 @@ int pp_obvious_all(const struct pathprof_function_paths *warm, bool *ret_all)
 		f.behind = f.before + nodes;
 		f.is_plain = (bool *)(f.behind + nodes);
 		f.order_cnt = pp_ways_order(warm, f.order, f.order + nodes);
+		find_plain(&f);
 		*ret_all = are_obvious(&f);
+		if (ret_by_edge)
+			take_ends(&f, ret_by_edge);
 		r = 0;
 	}
 	free(f.order);

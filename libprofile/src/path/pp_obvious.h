@@ -17,8 +17,11 @@
 
 #include "pp_ways.h"
 
-/* Every one of these paths is obvious. At least one; -ENOMEM. */
-int pp_obvious_all(const struct pathprof_function_paths *warm, bool *ret_all);
+/*
+ * *ret_all: every one of these paths is obvious, and there is one. By edge where paths end: each
+ * that ends there is; NULL: that is of no interest. -ENOMEM.
+ */
+int pp_obvious(const struct pathprof_function_paths *warm, bool *ret_by_edge, bool *ret_all);
 /* By edge whether it is told, of those where paths end that ran `least` times or more. -ENOMEM. */
 int pp_obvious_ends(const struct pp_profiled *profiled, bool *ret_is_told);
 

@@ -22,6 +22,7 @@ struct choice {
 	const struct pathprof_function_paths *whole;
 	const struct pathprof_edge_profile *profile;
 	const bool *is_fixed;
+	enum pathprof_warm_rules rules;
 	uint64_t *node_flow, *start_flow; /* by node, by start: how often paths go on, and begin */
 	uint64_t *node_came;              /* by node: how often paths came there, or began */
 	uint64_t *node_rounds, *node_entered; /* by node: over silent edges, and all not cut */
@@ -80,6 +81,8 @@ static uint64_t least_of(const struct choice *c, uint32_t node)
 {
 	const struct pathprof_flow_node *n = &c->whole->flow->nodes[node];
 
+	if (c->rules == PATHPROF_WARM_TARGETED)
+		return c->node_flow[node] / PATHPROF_WARM_LOCAL_TARGETED;
 	return c->node_flow[node] / PATHPROF_WARM_LOCAL / (n[1].first_edge - n[0].first_edge);
 }
 
@@ -217,8 +220,8 @@ static void drop_before(struct choice *c)
 /* A loop that is left out has a count of how often it was left, if nothing else. */
 static int leave_out_told(struct choice *c)
 {
-	bool all = false;
-	int r = pp_obvious_all(c->warm, &all);
+	bool all = false, targeted = c->rules == PATHPROF_WARM_TARGETED;
+	int r = pp_obvious(c->warm, targeted ? c->is_told : NULL, &all);
 
 	if (r < 0)
 		return r;
@@ -234,23 +237,25 @@ static int leave_out_told(struct choice *c)
 	return number_warm(c);
 }
 
-static int choose(struct choice *c, uint64_t most, bool obvious)
+static int choose(struct choice *c, uint64_t most)
 {
 	int r = 0;
 
 	/* Edges that never ran are cold. */
-	c->bound = c->profile->total / PATHPROF_WARM_GLOBAL;
+	if (c->rules != PATHPROF_WARM_TARGETED)
+		c->bound = c->profile->total / PATHPROF_WARM_GLOBAL;
 	c->bound += !c->bound;
-	if (obvious)
+	if (c->rules == PATHPROF_WARM_OBVIOUS)
 		r = find_told(c);
 	while (r == 0) {
 		choose_cold(c);
 		r = number_warm(c);
-		if (r == 0 && obvious)
+		if (r == 0 && c->rules != PATHPROF_WARM_PRACTICAL)
 			r = leave_out_told(c);
 		if (r < 0 || c->all_told || c->warm->cnt <= most)
 			return r;
-		if (__builtin_add_overflow(c->bound, c->bound / 2 + 1, &c->bound))
+		if (c->rules == PATHPROF_WARM_TARGETED ||
+		    __builtin_add_overflow(c->bound, c->bound / 2 + 1, &c->bound))
 			r = -EOVERFLOW;
 	}
 	return r;
@@ -371,8 +376,9 @@ static int make(struct pathprof_warm *w, const struct choice *c)
 	w->counter_cnt = w->cnt + 1;
 	r = pp_increments_weights(&weights, c->warm);
 	if (r == 0)
-		r = pp_increments_of_weights(&w->increments, &weights, c->warm, c->profile->edges,
-					     c->is_fixed);
+		r = pp_increments_of_weights(
+			&w->increments, &weights, c->warm,
+			c->rules == PATHPROF_WARM_TARGETED ? NULL : c->profile->edges, c->is_fixed);
 	pathprof_increments_release(&weights);
 	if (r == 0)
 		r = set_cold(w, c);
@@ -459,9 +465,10 @@ static void choice_release(struct choice *c)
 
 int pathprof_warm_init(struct pathprof_warm *ret_warm, const struct pathprof_function_paths *paths,
 		       const struct pathprof_edge_profile *profile, uint64_t most,
-		       const bool *is_fixed, bool obvious)
+		       const bool *is_fixed, enum pathprof_warm_rules rules)
 {
-	struct choice c = {.whole = paths, .profile = profile, .is_fixed = is_fixed};
+	struct choice c = {
+		.whole = paths, .profile = profile, .is_fixed = is_fixed, .rules = rules};
 	struct pathprof_warm w = {0};
 	int r = choice_init(&c);
 
@@ -469,11 +476,11 @@ int pathprof_warm_init(struct pathprof_warm *ret_warm, const struct pathprof_fun
 		r = -ELOOP;
 	if (r == 0) {
 		measure_flow(&c);
-		r = choose(&c, most, obvious);
+		r = choose(&c, most);
 	}
 	if (r == 0 && !c.all_told && (c.warm->cnt || has_silent(&c)))
 		r = make(&w, &c);
-	if (r == 0 && obvious)
+	if (r == 0 && rules != PATHPROF_WARM_PRACTICAL)
 		r = take_told(&w, &c);
 	choice_release(&c);
 	if (r < 0)

@@ -31,6 +31,10 @@ static const char help[] =
 	"                        clang's profile, and of the others how many there are\n"
 	"  --pathprof-obvious    besides leaves functions and loops out whose paths that file "
 	"tells\n"
+	"  --pathprof-targeted   the older rules for both: what never ran, or has less than a\n"
+	"                        twentieth of its branch, is cold; paths with an edge of their "
+	"own\n"
+	"                        are left out where all paths of a function or loop are such\n"
 	"  --pathprof-interprocedural=FILE[,depth=K]\n"
 	"                        paths go on into functions that are called, K calls deep (1), "
 	"where\n"
@@ -50,7 +54,7 @@ struct invocation {
 	const char *interesting; /* a file; "": none */
 	const char *following;   /* a file; "": none */
 	unsigned long depth;     /* of calls that are followed */
-	bool late, cut_calls, practical, obvious, targets, verbose, oracle;
+	bool late, cut_calls, practical, obvious, targeted, targets, verbose, oracle;
 	bool links, is_library, is_static, has_input, has_profile, had_lto;
 };
 
@@ -191,6 +195,8 @@ static void take_ours(struct invocation *in, const char *argument)
 		in->practical = true;
 	} else if (strcmp(argument, "--pathprof-obvious") == 0) {
 		in->practical = in->obvious = true;
+	} else if (strcmp(argument, "--pathprof-targeted") == 0) {
+		in->practical = in->targeted = true;
 	} else if (strcmp(argument, "--pathprof-targets") == 0) {
 		in->targets = true;
 	} else if (strcmp(argument, "--pathprof-verbose") == 0) {
@@ -287,11 +293,11 @@ static void set_environment(const struct invocation *in, bool early)
 {
 	char words[128];
 
-	snprintf(words, sizeof(words), "%s%s,%s,%s,%s,%s,%s,depth=%lu,%s", early ? "early=" : "",
+	snprintf(words, sizeof(words), "%s%s,%s,%s,%s,%s,%s,%s,depth=%lu,%s", early ? "early=" : "",
 		 early ? in->level : "", in->cut_calls ? "cut=calls" : "",
 		 in->practical ? "practical" : "", in->obvious ? "obvious" : "",
-		 in->targets ? "targets" : "", in->verbose ? "verbose" : "", in->depth,
-		 in->oracle ? "oracle" : "");
+		 in->targeted ? "targeted" : "", in->targets ? "targets" : "",
+		 in->verbose ? "verbose" : "", in->depth, in->oracle ? "oracle" : "");
 	if (setenv("PATHPROF_INSTRUMENT", words, 1) < 0 ||
 	    setenv("PATHPROF_INTERESTING", in->interesting, 1) < 0 ||
 	    setenv("PATHPROF_INTERPROCEDURAL", in->following, 1) < 0)
@@ -313,7 +319,8 @@ int main(int argc, char **argv)
 	add_compiling(&in);
 	take_arguments(&in, argc, argv);
 	if (in.practical && in.has_input && !in.has_profile && !in.interesting[0])
-		fail("--pathprof-practical and --pathprof-obvious need a profile: ",
+		fail("--pathprof-practical, --pathprof-obvious and --pathprof-targeted need a "
+		     "profile: ",
 		     INTERESTING "FILE, or clang's, -fprofile-instr-use=FILE");
 	early = in.level && !in.late;
 	if (early)

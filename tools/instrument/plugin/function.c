@@ -147,7 +147,7 @@ static int instrument_warm(const struct insertion *in, LLVMValueRef function,
 	struct pathprof_warm warm = {0};
 	int r = known->frequency
 			? pathprof_warm_init(&warm, in->paths, &profile, PATHPROF_ARRAY_MAX,
-					     in->shape->is_fixed, in->unit->obvious)
+					     in->shape->is_fixed, in->unit->rules)
 			: 0;
 
 	if (r < 0)

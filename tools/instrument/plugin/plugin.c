@@ -8,8 +8,9 @@
  * it cleans the module up a little, puts counting in, and has everything else optimised then.
  *
  * PATHPROF_INSTRUMENT, set by pathprof-cc, holds words: early=O2 (any level), cut=calls, verbose;
- * practical, obvious, targets; depth=N; and oracle, for tests. PATHPROF_INTERESTING names a file of
- * interesting paths, if there is one, and PATHPROF_INTERPROCEDURAL one of paths that ran.
+ * practical, obvious, targeted (each of these with practical), targets; depth=N; and oracle, for
+ * tests. PATHPROF_INTERESTING names a file of interesting paths, if there is one, and
+ * PATHPROF_INTERPROCEDURAL one of paths that ran.
  */
 #include <llvm-c/TargetMachine.h>
 #include <stdlib.h>
@@ -106,6 +107,13 @@ static void say_changed(const struct unit *unit)
 			getenv("PATHPROF_INTERESTING"));
 }
 
+static enum pathprof_warm_rules rules(void)
+{
+	if (setting("targeted"))
+		return PATHPROF_WARM_TARGETED;
+	return setting("obvious") ? PATHPROF_WARM_OBVIOUS : PATHPROF_WARM_PRACTICAL;
+}
+
 /* Before paths are numbered. */
 static void follow_calls(struct unit *unit)
 {
@@ -131,8 +139,8 @@ static void instrument(LLVMModuleRef module, LLVMTargetMachineRef machine)
 	unit.interesting = interesting;
 	unit.cut_calls = setting("cut=calls") != NULL;
 	unit.oracle = setting("oracle") != NULL;
-	unit.obvious = setting("obvious") != NULL;
 	unit.practical = setting("practical") != NULL;
+	unit.rules = rules();
 	if (setting("targets"))
 		promote_calls(&unit);
 	follow_calls(&unit);

@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #include "pathprof/interesting.h"
+#include "pathprof/warm.h"
 
 #define UNIT_INCREMENT_ATTRIBUTES 5
 
@@ -49,10 +50,10 @@ struct unit {
 	unsigned int returns_twice, noprofile, naked, coroutine,
 		always_inline; /* kinds of attributes */
 	bool cut_calls, oracle;
-	bool obvious;   /* and paths that the profile tells are left out */
 	bool practical; /* cold paths are not told apart; by interesting paths, or clang's profile
 			 */
-	FILE *description; /* of its functions, as directives for the assembler */
+	enum pathprof_warm_rules rules; /* if so */
+	FILE *description;              /* of its functions, as directives for the assembler */
 	char *description_text;
 	size_t description_bytes;
 };
