@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Drift in the service, on a made-up program whose ways are known: counts and rolling baselines
- * against plain arrays, and the whole of it window by window with a store and no clock.
+ * Drift in the service, on a made-up program whose ways are known: the whole of it window by
+ * window, with a store and no clock.
  */
 #include "unit.h"
 
@@ -23,167 +23,6 @@ static uint32_t draw(uint32_t bound)
 {
 	state = state * 6364136223846793005u + 1442695040888963407u;
 	return (uint32_t)((state >> 33) % bound);
-}
-
-/* ---------------------------------------------------------------- counts against an array */
-
-#define KEYS 64
-
-static size_t draw_events(struct pathprof_event *events, double *sums)
-{
-	size_t cnt = draw(20);
-
-	for (size_t i = 0; i < cnt; i++) {
-		uint64_t key = draw(KEYS);
-
-		events[i] = (struct pathprof_event){.key_lo = key, .weight = 1 + draw(9)};
-		sums[key] += events[i].weight;
-	}
-	CU_ASSERT_EQUAL(pathprof_events_sort(events, &cnt), 0);
-	return cnt;
-}
-
-static bool same_as(const struct pathprof_tally *counts, const double *sums)
-{
-	size_t used = 0;
-
-	for (size_t i = 0; i < KEYS; i++)
-		used += sums[i] > 0;
-	if (counts->cnt != used)
-		return false;
-	for (size_t i = 0; i < counts->cnt; i++)
-		if (counts->events[i].weight != sums[counts->events[i].key_lo] ||
-		    (i && counts->events[i].key_lo <= counts->events[i - 1].key_lo))
-			return false;
-	return true;
-}
-
-static void test_counts(void)
-{
-	struct pathprof_event events[32];
-
-	state = 1;
-	for (int round = 0; round < 50; round++) {
-		struct pathprof_tally counts = {0}, moved = {0};
-		double sums[KEYS] = {0};
-
-		for (int i = 0; i < 12; i++) {
-			size_t cnt = draw_events(events, sums);
-
-			CU_ASSERT_EQUAL(pathprof_tally_add(&counts, events, cnt), 0);
-			CU_ASSERT(same_as(&counts, sums));
-		}
-		pathprof_tally_move(&moved, &counts);
-		CU_ASSERT_EQUAL(counts.cnt, 0);
-		CU_ASSERT(same_as(&moved, sums));
-		/* a planted fault: one sample too many */
-		moved.events[0].weight++;
-		CU_ASSERT_FALSE(same_as(&moved, sums));
-		pathprof_tally_release(&moved);
-	}
-}
-
-/* ---------------------------------------------------------------- rolling against windows */
-
-#define WINDOWS 60
-
-struct past {
-	double sums[KEYS];
-	int64_t end_ns;
-	bool hot;
-};
-
-/* The base is what is in its buckets, and each bucket's windows are the oracle's. */
-static bool base_is_sound(const struct pathprof_rolling *rolling, const struct past *past,
-			  uint32_t cnt)
-{
-	const struct pathprof_rolling_span *base = &rolling->base;
-	double sums[KEYS] = {0};
-
-	for (uint32_t i = 0; i < cnt; i++) {
-		bool in = false;
-
-		for (uint32_t b = 0; b < base->cnt; b++)
-			in |= past[i].end_ns >= base->buckets[b].begin_ns &&
-			      past[i].end_ns <= base->buckets[b].end_ns;
-		for (size_t k = 0; k < KEYS && in && !past[i].hot; k++)
-			sums[k] += past[i].sums[k];
-	}
-	return same_as(&base->sum, sums);
-}
-
-static void test_rolling(void)
-{
-	static struct past past[WINDOWS];
-	struct pathprof_event events[32];
-	struct pathprof_rolling rolling = {0};
-
-	state = 2;
-	for (uint32_t i = 0; i < WINDOWS; i++) {
-		size_t cnt;
-
-		memset(&past[i], 0, sizeof(past[i]));
-		past[i].end_ns = 10 * (i + 1);
-		cnt = draw_events(events, past[i].sums);
-		CU_ASSERT_EQUAL(pathprof_rolling_push(
-					&rolling,
-					&(struct pathprof_tally){.events = events, .cnt = cnt},
-					past[i].end_ns, false, 2, 200),
-				0);
-		CU_ASSERT_EQUAL(rolling.recent_cnt, i < 2 ? i + 1 : 2);
-		CU_ASSERT(base_is_sound(&rolling, past, i < 1 ? 0 : i - 1));
-		CU_ASSERT(rolling.base.cnt <= PATHPROF_ROLLING_BUCKETS);
-		/* no less than the time wanted, no more than half as much again */
-		if (i > 40 && rolling.base.cnt)
-			CU_ASSERT(past[i].end_ns - rolling.base.buckets[0].begin_ns <= 340 &&
-				  past[i].end_ns - rolling.base.buckets[0].begin_ns >= 180);
-	}
-	/* so few samples, of which nobody says which came together, show nothing */
-	CU_ASSERT_EQUAL(pathprof_rolling_dispersion(&rolling), 0);
-	rolling.base.sum.events[0].weight++;
-	CU_ASSERT_FALSE(base_is_sound(&rolling, past, WINDOWS - 2));
-	pathprof_rolling_release(&rolling);
-}
-
-static void push_one(struct pathprof_rolling *rolling, uint64_t key, int64_t end_ns, bool hot)
-{
-	struct pathprof_event event = {.key_lo = key, .weight = 1};
-	const struct pathprof_tally window = {.events = &event, .cnt = 1};
-
-	CU_ASSERT_EQUAL(pathprof_rolling_push(rolling, &window, end_ns, hot, 2, 100), 0);
-}
-
-static bool base_has(const struct pathprof_rolling *rolling, uint64_t key)
-{
-	for (size_t i = 0; i < rolling->base.sum.cnt; i++)
-		if (rolling->base.sum.events[i].key_lo == key)
-			return true;
-	return false;
-}
-
-static void test_change_stays_out(void)
-{
-	struct pathprof_rolling rolling = {0};
-	int64_t now = 0;
-
-	for (int i = 0; i < 10; i++)
-		push_one(&rolling, 1, now += 10, false);
-	/* two windows of the change came before anybody knew */
-	for (int i = 0; i < 5; i++)
-		push_one(&rolling, 2, now += 10, i > 0);
-	CU_ASSERT_FALSE(base_has(&rolling, 2));
-	/* it was nothing: the base goes on as before */
-	for (int i = 0; i < 4; i++)
-		push_one(&rolling, 1, now += 10, false);
-	CU_ASSERT(base_has(&rolling, 1));
-	CU_ASSERT_FALSE(base_has(&rolling, 3));
-	CU_ASSERT_EQUAL(rolling.held.cnt, 0);
-	/* a change that lasts is the new normal */
-	for (int i = 0; i < 14; i++)
-		push_one(&rolling, 3, now += 10, true);
-	CU_ASSERT(base_has(&rolling, 3));
-	CU_ASSERT_FALSE(base_has(&rolling, 1));
-	pathprof_rolling_release(&rolling);
 }
 
 /* ---------------------------------------------------------------- a made-up program */
@@ -963,9 +802,6 @@ static void test_another_kind(void)
 }
 
 static const struct unit_test tests[] = {
-	{"counts add up as an array does", test_counts},
-	{"the rolling baseline is the windows of its time", test_rolling},
-	{"a change stays out of the baseline until it is the new normal", test_change_stays_out},
 	{"an alert fires in its window and resolves when the ways come back",
 	 test_fires_and_resolves},
 	{"a restart in mid-pending goes on where it was", test_restart_in_mid_pending},

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Planning a stop, over machine code in memory: by hand for each shape of code, and for some
- * thousands of made-up programs against an oracle that walks every way with Zydis. Deciding
- * branches, against this processor. No thread is stopped here.
+ * thousands of made-up programs against an oracle that walks every way with Zydis. No thread is
+ * stopped here.
  */
+#include "step_memory.h"
 #include "unit.h"
 
 #include <Zydis/Zydis.h>
@@ -13,48 +14,9 @@
 #include "../../daemon/step/step_plan.h"
 #include "../../libprofile/core/pp_decode.h"
 
-#define BASE      0x400000ull
-#define PAGE      PP_STEP_PAGE_BYTES
-#define PAGE_CNT  4
-#define DATA      (BASE + 3 * PAGE)
 #define EFLAGS_RF 0x10000
 #define EFLAGS_ZF 0x40
 #define CASE_CNT  6000
-
-/* ---- code in memory */
-
-static uint8_t bytes[PAGE_CNT * PAGE];
-static uint32_t readable_cnt; /* pages */
-
-static size_t read_bytes(void *context, uint64_t address, void *to, size_t len_bytes)
-{
-	uint64_t end = BASE + readable_cnt * PAGE;
-
-	if (address < BASE || address >= end)
-		return 0;
-	if (len_bytes > end - address)
-		len_bytes = end - address;
-	memcpy(to, bytes + (address - BASE), len_bytes);
-	return len_bytes;
-}
-
-static void clear(void)
-{
-	memset(bytes, 0xcc, sizeof(bytes));
-	readable_cnt = PAGE_CNT;
-}
-
-static void put(uint32_t at, const uint8_t *code, size_t len_bytes)
-{
-	memcpy(bytes + at, code, len_bytes);
-}
-
-#define PUT(at, ...) put(at, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
-
-static void put_word(uint64_t address, uint64_t word)
-{
-	memcpy(bytes + (address - BASE), &word, sizeof(word));
-}
 
 static struct pp_step_plan plan;
 static struct user_regs_struct regs;
@@ -161,7 +123,7 @@ static bool is_walked(const struct pp_step_way *way, const struct walk *walk)
 /* Only jz and loop are put at the start: the rest goes both ways without being asked. */
 static uint64_t oracle_first(const struct oracle_insn *insn)
 {
-	uint8_t opcode = bytes[regs.rip - BASE];
+	uint8_t opcode = step_memory[regs.rip - BASE];
 	uint64_t word = 0;
 	bool taken;
 
@@ -170,7 +132,7 @@ static uint64_t oracle_first(const struct oracle_insn *insn)
 		return word;
 	}
 	if (opcode == 0x0f)
-		opcode = (uint8_t)(bytes[regs.rip - BASE + 1] - 0x10);
+		opcode = (uint8_t)(step_memory[regs.rip - BASE + 1] - 0x10);
 	taken = opcode == 0xe2 ? regs.rcx != 1 : !(regs.eflags & EFLAGS_ZF) == (opcode == 0x75);
 	return taken ? insn->target : regs.rip + insn->len;
 }
@@ -425,7 +387,7 @@ static void test_limits(void)
 	CU_ASSERT_EQUAL(plan.ways[0].leaf, BASE + 4 * PP_STEP_WAY_BRANCHES);
 	CU_ASSERT_EQUAL(plan.ways[0].end, PATHPROF_END_CNT);
 	CU_ASSERT_TRUE(all_agree(&plan));
-	memset(bytes, 0x90, 2 * PP_STEP_WAY_INSNS);
+	memset(step_memory, 0x90, 2 * PP_STEP_WAY_INSNS);
 	CU_ASSERT_TRUE(plan_all(0));
 	CU_ASSERT_EQUAL(plan.ways[0].insn_cnt, PP_STEP_WAY_INSNS);
 	CU_ASSERT_EQUAL(plan.ways[0].leaf, BASE + PP_STEP_WAY_INSNS);
@@ -445,7 +407,7 @@ static void test_pages(void)
 {
 	clear();
 	/* An instruction across the border, then the page that is not there. */
-	memset(bytes, 0x90, 2 * PAGE);
+	memset(step_memory, 0x90, 2 * PAGE);
 	PUT(PAGE - 2, 0xb8, 1, 2, 3, 4, 0xc3);
 	CU_ASSERT_TRUE(plan_all(PAGE - 4));
 	CU_ASSERT_EQUAL(plan.ways[0].leaf, BASE + PAGE + 3);
@@ -457,7 +419,7 @@ static void test_pages(void)
 	/* Its length is not known: it can only be stepped. */
 	CU_ASSERT_FALSE(plan_all(PAGE - 2));
 	CU_ASSERT_EQUAL(plan.ways[0].end, PATHPROF_END_CNT);
-	memset(bytes, 0x90, PAGE);
+	memset(step_memory, 0x90, PAGE);
 	CU_ASSERT_TRUE(plan_all(PAGE - 3));
 	CU_ASSERT_EQUAL(plan.ways[0].leaf, BASE + PAGE);
 	CU_ASSERT_EQUAL(plan.ways[0].end, PATHPROF_END_FETCH);
@@ -540,7 +502,7 @@ static void test_rewritten(void)
 	regs.rip = BASE;
 	CU_ASSERT_TRUE(pp_step_plan(&plan, code, &regs, 4, UINT32_MAX));
 	CU_ASSERT_TRUE(pp_step_code_unchanged(code));
-	bytes[0x70] = 0xcc;
+	step_memory[0x70] = 0xcc;
 	CU_ASSERT_FALSE(pp_step_code_unchanged(code));
 }
 
@@ -561,7 +523,7 @@ static void put_rel(uint32_t at, uint32_t len_bytes, uint32_t to)
 {
 	int32_t relative = (int32_t)to - (int32_t)(at + len_bytes);
 
-	memcpy(bytes + at + len_bytes - 4, &relative, 4);
+	memcpy(step_memory + at + len_bytes - 4, &relative, 4);
 }
 
 /* A short transfer where it reaches, else the long one's first bytes do for it. */
@@ -571,7 +533,7 @@ static void put_rel8(uint32_t at, uint32_t to)
 
 	if (relative < -128 || relative > 127)
 		relative = (int32_t)random_below(8);
-	bytes[at + 1] = (uint8_t)relative;
+	step_memory[at + 1] = (uint8_t)relative;
 }
 
 enum form { NOP, LONG_NOP, MOV, JCC, LONG_JCC, LOOP, JMP, LONG_JMP, CALL, REP, RET, HAZARD };
@@ -608,7 +570,7 @@ static void put_form(uint32_t at, enum form form, uint32_t to)
 	case MOV:
 		PUT(at, 0xb8);
 		for (uint32_t i = 1; i < 5; i++)
-			bytes[at + i] = inside[random_below(sizeof(inside))];
+			step_memory[at + i] = inside[random_below(sizeof(inside))];
 		break;
 	case JCC:
 		PUT(at, condition);
@@ -728,206 +690,6 @@ static void test_made_up(void)
 	CU_ASSERT_TRUE(four > CASE_CNT / 20);
 }
 
-/* ---- decisions, against this processor */
-
-static bool decide(uint64_t *ret_next)
-{
-	struct pp_step_code *code = pp_step_code_begin(read_bytes, NULL);
-	const struct pp_step_insn insn = *pp_step_code_at(code, BASE);
-
-	regs.rip = BASE;
-	return pp_step_decide(code, &insn, &regs, ret_next);
-}
-
-/* The stack below belongs to the compiler. */
-#define WITH_FLAGS(text)                                                                           \
-	"lea -128(%%rsp), %%rsp\n"                                                                 \
-	"push %[flags]\n"                                                                          \
-	"popfq\n" text "lea 128(%%rsp), %%rsp\n"
-#define REAL_CONDITION(name, condition)                                                            \
-	static bool real_##name(uint64_t flags)                                                    \
-	{                                                                                          \
-		uint8_t holds;                                                                     \
-                                                                                                   \
-		__asm__ volatile(WITH_FLAGS("set" condition " %[holds]\n")                         \
-				 : [holds] "=q"(holds)                                             \
-				 : [flags] "r"(flags)                                              \
-				 : "cc", "memory");                                                \
-		return holds;                                                                      \
-	}
-REAL_CONDITION(o, "o")
-REAL_CONDITION(no, "no")
-REAL_CONDITION(b, "b")
-REAL_CONDITION(ae, "ae")
-REAL_CONDITION(e, "e")
-REAL_CONDITION(ne, "ne")
-REAL_CONDITION(be, "be")
-REAL_CONDITION(a, "a")
-REAL_CONDITION(s, "s")
-REAL_CONDITION(ns, "ns")
-REAL_CONDITION(p, "p")
-REAL_CONDITION(np, "np")
-REAL_CONDITION(l, "l")
-REAL_CONDITION(ge, "ge")
-REAL_CONDITION(le, "le")
-REAL_CONDITION(g, "g")
-
-static uint64_t flags_of(uint32_t number)
-{
-	static const uint32_t flags[] = {0x1, 0x4, 0x40, 0x80, 0x800};
-	uint64_t all = 0x202;
-
-	for (uint32_t i = 0; i < 5; i++)
-		all |= number >> i & 1 ? flags[i] : 0;
-	return all;
-}
-
-static void test_conditions(void)
-{
-	static bool (*const real[16])(uint64_t) = {
-		real_o, real_no, real_b, real_ae, real_e, real_ne, real_be, real_a,
-		real_s, real_ns, real_p, real_np, real_l, real_ge, real_le, real_g,
-	};
-	uint32_t wrong = 0;
-
-	for (uint32_t code = 0; code < 16; code++)
-		for (uint32_t number = 0; number < 32; number++) {
-			bool holds = real[code](flags_of(number));
-			uint64_t next = 0;
-
-			clear();
-			regs.eflags = flags_of(number);
-			PUT(0, (uint8_t)(0x70 + code), 0x20);
-			wrong += !decide(&next) || next != BASE + (holds ? 0x22 : 2);
-			PUT(0, 0x0f, (uint8_t)(0x80 + code), 0, 2, 0, 0);
-			wrong += !decide(&next) || next != BASE + (holds ? 0x206 : 6);
-		}
-	CU_ASSERT_EQUAL(wrong, 0);
-}
-
-#define REAL_COUNT(name, text)                                                                     \
-	static bool real_##name(uint64_t flags, uint64_t cnt)                                      \
-	{                                                                                          \
-		uint32_t taken = 1;                                                                \
-                                                                                                   \
-		__asm__ volatile(WITH_FLAGS(text " 1f\n"                                           \
-						 "mov $0, %[taken]\n"                              \
-						 "1:\n")                                           \
-				 : [taken] "+r"(taken), "+c"(cnt)                                  \
-				 : [flags] "r"(flags)                                              \
-				 : "cc", "memory");                                                \
-		return taken;                                                                      \
-	}
-REAL_COUNT(loopne, "loopne")
-REAL_COUNT(loope, "loope")
-REAL_COUNT(loop, "loop")
-REAL_COUNT(jrcxz, "jrcxz")
-
-static void test_counters(void)
-{
-	static bool (*const real[4])(uint64_t, uint64_t) = {real_loopne, real_loope, real_loop,
-							    real_jrcxz};
-	static const uint64_t counts[] = {0, 1, 2, 300, 1ull << 32, (1ull << 32) + 1, UINT64_MAX};
-	uint32_t wrong = 0;
-
-	for (uint32_t i = 0; i < 4; i++)
-		for (uint32_t j = 0; j < 2 * sizeof(counts) / sizeof(*counts); j++) {
-			uint64_t next = 0;
-
-			clear();
-			regs.rcx = counts[j / 2];
-			regs.eflags = flags_of(j % 2 ? 4 : 0);
-			PUT(0, (uint8_t)(0xe0 + i), 0x20);
-			wrong += !decide(&next) ||
-				 next != BASE + (real[i](regs.eflags, regs.rcx) ? 0x22 : 2);
-			/* The count is ecx there: refused. */
-			PUT(0, 0x67, (uint8_t)(0xe0 + i), 0x20);
-			wrong += decide(&next);
-		}
-	CU_ASSERT_EQUAL(wrong, 0);
-	regs.rax = DATA;
-	PUT(0, 0x67, 0xff, 0x20);
-	CU_ASSERT_FALSE(decide(&(uint64_t){0}));
-}
-
-static void test_registers(void)
-{
-	unsigned long long *const in_order[] = {
-		&regs.rax, &regs.rcx, &regs.rdx, &regs.rbx, &regs.rsp, &regs.rbp,
-		&regs.rsi, &regs.rdi, &regs.r8,  &regs.r9,  &regs.r10, &regs.r11,
-		&regs.r12, &regs.r13, &regs.r14, &regs.r15,
-	};
-	uint32_t wrong = 0;
-
-	for (uint32_t i = 0; i < 16; i++)
-		*in_order[i] = 0x1111 * (i + 1);
-	for (uint32_t i = 0; i < 16; i++) {
-		uint64_t next = 0;
-
-		clear();
-		PUT(0, (uint8_t)(i < 8 ? 0x40 : 0x41), 0xff, (uint8_t)(0xe0 + i % 8));
-		wrong += !decide(&next) || next != 0x1111 * (i + 1);
-		PUT(0, (uint8_t)(i < 8 ? 0x40 : 0x41), 0xff, (uint8_t)(0xd0 + i % 8));
-		wrong += !decide(&next) || next != 0x1111 * (i + 1);
-	}
-	CU_ASSERT_EQUAL(wrong, 0);
-}
-
-static void test_memory(void)
-{
-	static const struct {
-		uint8_t code[9];
-		uint64_t at; /* that the target is read from */
-	} cases[] = {
-		{{0xff, 0x20}, DATA},                                    /* (%rax) */
-		{{0xff, 0x10}, DATA},                                    /* call */
-		{{0xff, 0x24, 0xcb}, DATA + 0x100 + 8 * 3},              /* (%rbx,%rcx,8) */
-		{{0x42, 0xff, 0x64, 0x8b, 0x10}, DATA + 0x110 + 4 * 5},  /* 16(%rbx,%r9,4) */
-		{{0xff, 0x63, 0xf8}, DATA + 0xf8},                       /* -8(%rbx) */
-		{{0xff, 0x24, 0x25, 0x08, 0x30, 0x40, 0x00}, DATA + 8},  /* 0x403008 */
-		{{0xff, 0x25, 0xfa, 0x2f, 0x00, 0x00}, DATA},            /* 0x2ffa(%rip) */
-		{{0xff, 0x14, 0x24}, DATA + 0x200},                      /* call *(%rsp) */
-		{{0xff, 0x64, 0x24, 0x08}, DATA + 0x208},                /* 8(%rsp) */
-		{{0x41, 0xff, 0x65, 0x00}, DATA + 0x300},                /* (%r13) */
-		{{0x41, 0xff, 0x54, 0x24, 0x08}, DATA + 0x408},          /* call *8(%r12) */
-		{{0x64, 0xff, 0x24, 0x25, 0x10, 0, 0, 0}, DATA + 0x510}, /* %fs:16 */
-		{{0x64, 0xff, 0x26}, DATA + 0x520},                      /* %fs:(%rsi) */
-		{{0x65, 0xff, 0x24, 0x25, 0xf0, 0xff, 0xff, 0xff}, DATA + 0x5f0}, /* %gs:-16 */
-		{{0x3e, 0xff, 0x20}, DATA},                                       /* notrack */
-		{{0xc3}, DATA + 0x200},
-		{{0xc2, 0x10, 0x00}, DATA + 0x200},
-		{{0xf3, 0xc3}, DATA + 0x200},
-	};
-	uint64_t next = 0;
-
-	regs = (struct user_regs_struct){
-		.rax = DATA,
-		.rbx = DATA + 0x100,
-		.rcx = 3,
-		.r9 = 5,
-		.rsp = DATA + 0x200,
-		.r13 = DATA + 0x300,
-		.r12 = DATA + 0x400,
-		.fs_base = DATA + 0x500,
-		.gs_base = DATA + 0x600,
-		.rsi = 0x20,
-	};
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		clear();
-		put(0, cases[i].code, sizeof(cases[i].code));
-		put_word(cases[i].at, 0x7f1234567890 + i);
-		if (!decide(&next) || next != 0x7f1234567890 + i)
-			CU_FAIL("a target in memory was not found");
-	}
-	/* Nothing can be read there. */
-	PUT(0, 0xff, 0x20);
-	regs.rax = BASE + PAGE_CNT * PAGE - 7;
-	CU_ASSERT_FALSE(decide(&next));
-	PUT(0, 0xc3);
-	regs.rsp = 0x1000;
-	CU_ASSERT_FALSE(decide(&next));
-}
-
 static const struct unit_test tests[] = {
 	{"straight code runs to its end", test_straight},
 	{"one, two and three levels are opened", test_levels},
@@ -945,9 +707,5 @@ static const struct unit_test tests[] = {
 	{"what cannot be decoded is stepped", test_undecodable},
 	{"rewritten code is noticed", test_rewritten},
 	{"made-up programs: the place of a stop tells the way", test_made_up},
-	{"conditions hold as on this processor", test_conditions},
-	{"counting branches go as on this processor", test_counters},
-	{"targets in registers", test_registers},
-	{"targets in memory", test_memory},
 };
 UNIT_SUITE(step_plan, tests)

@@ -14,7 +14,8 @@
 #define WORLD_PROCESSES 8
 #define WORLD_STEP_NS   1000000000ll
 
-/* Take a bare file back to the schema of before, for with_sqlite(): before windows were weighed, */
+/* Take a bare file back to the schema of before, for world_sqlite(): before windows were weighed,
+ */
 #define WORLD_WITHOUT_WEIGHED                                                                      \
 	"DROP TABLE segment_samples; DROP TABLE segmented_windows; DROP TABLE pieces; DROP TABLE " \
 	"context_counts; DROP TABLE contexts; DROP TABLE range_counts; DROP TABLE "                \
@@ -49,5 +50,9 @@ struct pathprof_store *world_open(const char *file, enum pathprof_store_mode mod
 /* Adds windows first..first+cnt-1. */
 void world_fill(struct pathprof_store *store, uint64_t first, uint64_t cnt, uint32_t path_cnt);
 uint64_t world_window_cnt(struct pathprof_store *store);
+/* Statements on the bare file, and the number that a query has; the test fails when they cannot be
+ * run. */
+void world_sqlite(const char *file, const char *sql);
+int64_t world_number(const char *file, const char *sql);
 
 #endif

@@ -34,15 +34,6 @@ static int open_code(const char *file, enum pathprof_store_mode mode, struct pat
 }
 
 /* Runs sql on the bare file, as another program would. */
-static void with_sqlite(const char *file, const char *sql)
-{
-	sqlite3 *db = NULL;
-
-	CU_ASSERT_EQUAL_FATAL(sqlite3_open(file, &db), SQLITE_OK);
-	CU_ASSERT_EQUAL(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
-}
-
 static uint64_t bytes_on_disk(const char *file)
 {
 	static const char *const suffixes[] = {"", "-wal", "-shm"};
@@ -247,13 +238,13 @@ static void test_newer_is_refused(void)
 	struct pathprof_error error = {""};
 
 	pathprof_store_free(world_open(file, PATHPROF_STORE_WRITE));
-	with_sqlite(file, "PRAGMA user_version=999");
+	world_sqlite(file, "PRAGMA user_version=999");
 	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_WRITE, &error), -EPROTO);
 	CU_ASSERT(strstr(error.text, "was written by a newer pathprof (schema 999, this program "
 				     "knows ") != NULL);
 	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_READ, &error), -EPROTO);
 	CU_ASSERT_EQUAL(version_of(file), 999);
-	with_sqlite(file, "PRAGMA user_version=-1");
+	world_sqlite(file, "PRAGMA user_version=-1");
 	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_WRITE, &error), -EBADMSG);
 	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_READ, &error), -EBADMSG);
 }
@@ -308,12 +299,12 @@ static void test_other_databases(void)
 	const char *view = world_file(dir, "view");
 	struct pathprof_error error = {""};
 
-	with_sqlite(theirs, "CREATE TABLE t(x)");
+	world_sqlite(theirs, "CREATE TABLE t(x)");
 	CU_ASSERT_EQUAL(open_code(theirs, PATHPROF_STORE_WRITE, &error), -EBADMSG);
 	CU_ASSERT(strstr(error.text, "no pathprof store") != NULL);
 	CU_ASSERT_EQUAL(open_code(theirs, PATHPROF_STORE_READ, &error), -EBADMSG);
 	pathprof_store_free(world_open(view, PATHPROF_STORE_WRITE));
-	with_sqlite(view, "DROP TABLE edge_counts; CREATE VIEW edge_counts AS SELECT 1 AS window");
+	world_sqlite(view, "DROP TABLE edge_counts; CREATE VIEW edge_counts AS SELECT 1 AS window");
 	CU_ASSERT_EQUAL(open_code(view, PATHPROF_STORE_WRITE, &error), -EBADMSG);
 	CU_ASSERT_EQUAL(open_code(view, PATHPROF_STORE_READ, &error), -EBADMSG);
 	CU_ASSERT(strstr(error.text, "views") != NULL);
@@ -339,12 +330,12 @@ static void make_of_schema(const char *file, unsigned int schema)
 {
 	char version[96];
 
-	with_sqlite(file, "PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL");
+	world_sqlite(file, "PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL");
 	for (unsigned int i = 0; i < schema; i++)
-		with_sqlite(file, pathprof_schema_sqlite[i]);
+		world_sqlite(file, pathprof_schema_sqlite[i]);
 	snprintf(version, sizeof(version), "PRAGMA application_id=%d; PRAGMA user_version=%u",
 		 PP_APPLICATION_ID, schema);
-	with_sqlite(file, version);
+	world_sqlite(file, version);
 }
 
 static size_t read_bytes(const char *file, char *bytes, size_t size)
@@ -400,7 +391,7 @@ static void test_older_is_read(void)
 		snprintf(name, sizeof(name), "%u", schema);
 		const char *file = world_file(dir, name);
 		make_of_schema(file, schema);
-		with_sqlite(file, one_window);
+		world_sqlite(file, one_window);
 		size_t len = read_bytes(file, before, sizeof(before));
 		check_old(file, schema);
 		CU_ASSERT_EQUAL(read_bytes(file, after, sizeof(after)), len);
@@ -431,9 +422,9 @@ static void test_older_without_room(void)
 	struct rlimit limit, small;
 
 	make_of_schema(file, 1);
-	with_sqlite(file, "CREATE TABLE bulk(x BLOB); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL"
-			  " SELECT i + 1 FROM n WHERE i < 80) INSERT INTO bulk SELECT"
-			  " zeroblob(1000000) FROM n");
+	world_sqlite(file, "CREATE TABLE bulk(x BLOB); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL"
+			   " SELECT i + 1 FROM n WHERE i < 80) INSERT INTO bulk SELECT"
+			   " zeroblob(1000000) FROM n");
 	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_READ, &error), 0);
 	getrlimit(RLIMIT_FSIZE, &limit);
 	small = (struct rlimit){.rlim_cur = 1 << 20, .rlim_max = limit.rlim_max};
@@ -451,7 +442,7 @@ static void test_older_and_damaged(void)
 	struct pathprof_error error = {""};
 
 	make_of_schema(file, 1);
-	with_sqlite(file, "DROP TABLE path_counts");
+	world_sqlite(file, "DROP TABLE path_counts");
 	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_READ, &error), -EBADMSG);
 	CU_ASSERT(strstr(error.text, "older pathprof") != NULL);
 	CU_ASSERT(strstr(error.text, "no such table: path_counts") != NULL);
@@ -720,7 +711,7 @@ static void test_schema_before_shares(void)
 
 	world_fill(store, 1, 4, PATHS);
 	pathprof_store_free(store);
-	with_sqlite(file, WORLD_WITHOUT_SHARES "PRAGMA user_version=3");
+	world_sqlite(file, WORLD_WITHOUT_SHARES "PRAGMA user_version=3");
 	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_READ, NULL), 0);
 	store = world_open(file, PATHPROF_STORE_WRITE);
 	CU_ASSERT_EQUAL(pathprof_store_kinds(store, NULL, &kinds, &newest, NULL), 0);

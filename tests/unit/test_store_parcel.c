@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -283,15 +282,6 @@ static void test_identity(void)
 	pathprof_store_free(other);
 }
 
-static void with_sqlite(const char *file, const char *sql)
-{
-	sqlite3 *db = NULL;
-
-	CU_ASSERT_EQUAL_FATAL(sqlite3_open(file, &db), SQLITE_OK);
-	CU_ASSERT_EQUAL(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
-}
-
 static int code_of(struct pathprof_store *store, int64_t slot_s, struct pathprof_error *error)
 {
 	struct pathprof_parcel parcel;
@@ -312,8 +302,8 @@ static void test_refusals(void)
 	CU_ASSERT_EQUAL(code_of(store, 600, &error), -ENODATA);
 	CU_ASSERT_EQUAL(code_of(store, 301, &error), -EINVAL);
 	CU_ASSERT_EQUAL(code_of(store, -300, &error), -EINVAL);
-	with_sqlite(file, "UPDATE meta SET value = replace(hex(zeroblob(16)), '0', 'g')"
-			  " WHERE name = 'identity'");
+	world_sqlite(file, "UPDATE meta SET value = replace(hex(zeroblob(16)), '0', 'g')"
+			   " WHERE name = 'identity'");
 	CU_ASSERT_EQUAL(code_of(store, 0, &error), -EBADMSG);
 	CU_ASSERT(strstr(error.text, "identity") != NULL);
 	pathprof_store_free(store);
@@ -328,7 +318,7 @@ static void test_old_schema(void)
 
 	world_fill(store, FIRST, CNT, 5);
 	pathprof_store_free(store);
-	with_sqlite(file, WORLD_WITHOUT_SHARES "PRAGMA user_version = 3");
+	world_sqlite(file, WORLD_WITHOUT_SHARES "PRAGMA user_version = 3");
 	store = world_open(file, PATHPROF_STORE_READ);
 	CU_ASSERT_EQUAL(code_of(store, 0, &error), -EPROTO);
 	CU_ASSERT(strstr(error.text, "its schema is 3") != NULL);
@@ -348,7 +338,7 @@ static void test_boot(void)
 	CU_ASSERT_EQUAL(pathprof_store_is_of_this_boot(store, &is, &error), 0);
 	CU_ASSERT_TRUE(is);
 	pathprof_store_free(store);
-	with_sqlite(file, "UPDATE boots SET boot_id = 'another'");
+	world_sqlite(file, "UPDATE boots SET boot_id = 'another'");
 	store = world_open(file, PATHPROF_STORE_READ);
 	CU_ASSERT_EQUAL(pathprof_store_is_of_this_boot(store, &is, &error), 0);
 	CU_ASSERT_FALSE(is);
@@ -566,7 +556,7 @@ static struct pathprof_store *cloned(const char *name, const struct pathprof_par
 		sprintf(sql + strlen(sql), "%02x", of->store[i]);
 	strcat(sql, "' WHERE name = 'identity'");
 	pathprof_store_free(world_open(file, PATHPROF_STORE_WRITE));
-	with_sqlite(file, sql);
+	world_sqlite(file, sql);
 	return world_open(file, PATHPROF_STORE_WRITE);
 }
 

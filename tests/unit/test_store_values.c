@@ -4,7 +4,6 @@
  * forgetting so that the file no longer has them, and a database of the schema before.
  */
 #include <errno.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -281,15 +280,6 @@ static void test_not_in_profile_files(void)
 	pathprof_store_free(store);
 }
 
-static void with_sqlite(const char *file, const char *sql)
-{
-	sqlite3 *db = NULL;
-
-	CU_ASSERT_EQUAL_FATAL(sqlite3_open(file, &db), SQLITE_OK);
-	CU_ASSERT_EQUAL(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
-}
-
 static void test_old_database(void)
 {
 	const char *file = world_file(unit_tmpdir(), "db");
@@ -298,9 +288,9 @@ static void test_old_database(void)
 
 	world_fill(store, 0, 2, 20);
 	pathprof_store_free(store);
-	with_sqlite(file, WORLD_WITHOUT_SHARES);
-	with_sqlite(file, "DROP TABLE value_tops; DROP TABLE value_counts; DROP TABLE value_drops;"
-			  " DROP TABLE value_sites; PRAGMA user_version=2");
+	world_sqlite(file, WORLD_WITHOUT_SHARES);
+	world_sqlite(file, "DROP TABLE value_tops; DROP TABLE value_counts; DROP TABLE value_drops;"
+			   " DROP TABLE value_sites; PRAGMA user_version=2");
 	CU_ASSERT_EQUAL(pathprof_store_open(&reader, file, PATHPROF_STORE_FOLLOW, &error), -EPROTO);
 	store = world_open(file, PATHPROF_STORE_WRITE);
 	CU_ASSERT_EQUAL(world_window_cnt(store), 2);
@@ -319,8 +309,8 @@ static void test_damage(void)
 	uint32_t rows = 0;
 
 	pathprof_store_free(store);
-	with_sqlite(file,
-		    "PRAGMA ignore_check_constraints=ON; UPDATE value_sites SET argument = 9");
+	world_sqlite(file,
+		     "PRAGMA ignore_check_constraints=ON; UPDATE value_sites SET argument = 9");
 	store = world_open(file, PATHPROF_STORE_READ);
 	CU_ASSERT_EQUAL(pathprof_store_values(store, NULL, count_row, &rows, &error), -EBADMSG);
 	CU_ASSERT_EQUAL(rows, 0);

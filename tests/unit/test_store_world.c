@@ -3,6 +3,7 @@
 #include "test_store.h"
 #include "unit.h"
 
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,4 +188,28 @@ uint64_t world_window_cnt(struct pathprof_store *store)
 
 	CU_ASSERT_EQUAL(pathprof_store_windows(store, NULL, count_window, &cnt, NULL), 0);
 	return cnt;
+}
+
+void world_sqlite(const char *file, const char *sql)
+{
+	sqlite3 *db = NULL;
+
+	CU_ASSERT_EQUAL_FATAL(sqlite3_open(file, &db), SQLITE_OK);
+	CU_ASSERT_EQUAL(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+int64_t world_number(const char *file, const char *sql)
+{
+	sqlite3_stmt *stmt = NULL;
+	sqlite3 *db = NULL;
+	int64_t number = -1;
+
+	CU_ASSERT_EQUAL_FATAL(sqlite3_open(file, &db), SQLITE_OK);
+	CU_ASSERT_EQUAL_FATAL(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+	if (sqlite3_step(stmt) == SQLITE_ROW)
+		number = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+	return number;
 }
