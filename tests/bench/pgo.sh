@@ -8,6 +8,8 @@
 #     samples   how much of the gain how many bursts give (ROUNDS="1 2 3")
 #     bursts    how long a burst should be
 #     options   BOLT's options, and the forms of its input
+#     hosts     many hosts at work of their own, each optimised by its own profile and by that of all
+#               (HOSTS=50, of which MEASURED=8 are measured)
 #
 # DIR/pgo.md and DIR/pgo.svg are docs/pgo.md's tables and picture; DIR/results has every figure.
 # small is what tests/scenario/pgo_loop.sh checks. Needs the mirror of Debian that apt knows.
@@ -254,10 +256,70 @@ step_options() {
 	done
 }
 
+# ---------------------------------------------------------------- hosts
+# A host's work is a stretch of one of the texts; it begins elsewhere on each host.
+host_input() { # PROGRAM HOST
+	local text=manuals all bytes
+	[ $(($2 % 2)) -eq 0 ] || text=code
+	all=$(wc -c <$text)
+	bytes=$(bytes_of "$1")
+	[ "$bytes" -le $((all / 3)) ] || bytes=$((all / 3))
+	tail -c +$(($2 * 7919 * 131 % (all - bytes) + 1)) $text | head -c "$bytes" >"$1.host$2"
+}
+host_parcel() { # PROGRAM HOST
+	host_input "$1" "$2"
+	begin_serving "$1" base "host$2"
+	record_bursts "$1.host.db" "$host_bursts" 500ms
+	end_serving
+	"$ctl" --db "$1.host.db" parcel write --name "host$2" -o "$1.parcels" >said 2>&1 || die "$(tail -n 1 said)"
+	exported "$1" base "$1.host.db" bolt-preagg "$1.host$2.preagg"
+	put "$1" "own-$2" bursts "$(bursts_of "$1.host.db")"
+	rm "$1.host.db"*
+}
+# What a host's work takes of a build.
+host_work() { # PROGRAM VARIANT HOST
+	traced "$1" "$2" "host$3" counted.trace
+	[ "$2" = base ] && mv traced.out "$1.expected$3" || cmp -s traced.out "$1.expected$3" ||
+		die "$1 $2: other output than before on host $3"
+	put "$1" "$2" "host$3" "$("$lab" trace-summary counted.trace | awk '$1 == "taken" { print $2 }')"
+	rm counted.trace
+}
+# In per cent of the taken branches of the build as it was.
+host_gain() { # PROGRAM VARIANT HOST
+	awk -v base="$(figure "$1" base "host$3")" -v have="$(figure "$1" "$2" "host$3")" \
+		'BEGIN { printf "%.2f\n", 100 * (1 - have / base) }'
+}
+
+step_hosts() {
+	local p h best
+	for p in $programs; do
+		rm -rf "$p.parcels" "$p.fleet.db"*
+		for ((h = 1; h <= hosts; h++)); do host_parcel "$p" $h; done
+		"$ctl" parcel add -o "$p.fleet.db" "$p".parcels/*.parcel >said 2>&1 || die "$(tail -n 1 said)"
+		exported "$p" base "$p.fleet.db" bolt-preagg "$p.fleet.preagg"
+		bolted "$p" fleet "$p.fleet.preagg"
+		best=1
+		for ((h = 1; h <= measured; h++)); do
+			bolted "$p" own-$h "$p.host$h.preagg"
+			host_work "$p" base $h
+			host_work "$p" fleet $h
+			host_work "$p" own-$h $h
+			! awk "BEGIN { exit !($(host_gain "$p" own-$h $h) > $(host_gain "$p" own-$best $best)) }" || best=$h
+		done
+		for ((h = 1; h <= measured; h++)); do [ $h -eq $best ] || host_work "$p" own-$best $h; done
+		put "$p" fleet best $best
+		put "$p" fleet hosts "$hosts"
+	done
+}
+
+hosts=${HOSTS:-50} measured=${MEASURED:-8} host_bursts=100
 bursts=1000 ladder="100 400 1600 6400" rounds=${ROUNDS:-"1 2 3"}
 [ "$setting" = full ] || bursts=400 lua_bytes=150000
 # shellcheck disable=SC2086
 fetch $programs
-for p in $programs; do prepare "$p"; done
+for p in $programs; do
+	# hosts have work of their own
+	[ "$steps" = hosts ] && built "$p" base || prepare "$p"
+done
 for step in $steps; do "step_$step"; done
 python3 "$tests/bench/pgo_report.py" results pgo.md pgo.svg

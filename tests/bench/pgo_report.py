@@ -168,6 +168,26 @@ def options(results, out):
     print(file=out)
 
 
+def hosts(results, out):
+    """What each host gains: by its own profile, by the best host's, and by that of all."""
+    for program, variants in results.items():
+        if "best" not in variants.get("fleet", {}):
+            continue
+        base, fleet = variants["base"], variants["fleet"]
+        best = f"own-{fleet['best']:.0f}"
+        at = sorted((key for key in base if key.startswith("host")), key=lambda key: int(key[4:]))
+        print(f"| {NAMES[program]}: taken branches at the work of | its own profile | that of host "
+              f"{best[4:]}, the best | that of all {fleet['hosts']:.0f} |\n|---|---:|---:|---:|", file=out)
+        rows = [[f"host {key[4:]}"] + [change(variants[v][key], base[key]) for v in ("own-" + key[4:], best, "fleet")]
+                for key in at]
+        means = [statistics.mean(100 * (variants[of(key)][key] / base[key] - 1) for key in at)
+                 for of in (lambda key: "own-" + key[4:], lambda key: best, lambda key: "fleet")]
+        rows.append(["mean"] + [f"{mean:+.1f} %".replace("-", "−") for mean in means])
+        for row in rows:
+            print("| " + " | ".join(row) + " |", file=out)
+        print(file=out)
+
+
 def bars(results, out):
     """Taken branches of each row, of the program as it was."""
     left, width, step = 290, 420, 22
@@ -199,6 +219,7 @@ def main(results_path, tables_path, picture_path):
             bursts_wanted(results, key, out)
         ladder(results, "bursts", "branches a burst", out)
         options(results, out)
+        hosts(results, out)
     with open(picture_path, "w") as out:
         bars(results, out)
 
