@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "../ctl.h"
-#include "../text/cleanup.h"
 #include "../text/text.h"
 #include "../view/listing.h"
 
@@ -84,20 +83,18 @@ static const struct table_column columns[] = {
 	{"RESOLVED", TABLE_SPARE},
 };
 
+static int fill(struct listing *listing, struct pathprof_store *store,
+		const struct pathprof_filter *filter, struct pathprof_error *error)
+{
+	(void)filter;
+	return pathprof_store_alerts(store, add, listing, error);
+}
+
 int cmd_alerts(const struct ctl_options *options)
 {
-	_cleanup_store_ struct pathprof_store *store = NULL;
-	struct listing listing = {.json = options->json};
-	struct pathprof_error error = {""};
-	int r = ctl_no_operands(options);
+	static const struct listing_verb verb = {"alerts", columns,
+						 sizeof(columns) / sizeof(columns[0]), fill,
+						 "no alert fires, is pending, or ever fired"};
 
-	if (r == CTL_OK)
-		r = ctl_db_open(&store, options, PATHPROF_STORE_READ);
-	if (r)
-		return r;
-	table_init(&listing.table, columns, sizeof(columns) / sizeof(columns[0]));
-	listing_begin(&listing);
-	r = pathprof_store_alerts(store, add, &listing, &error);
-	listing_end(&listing, r == 0 ? "no alert fires, is pending, or ever fired" : NULL);
-	return r < 0 ? ctl_fail_error("alerts", r, &error) : CTL_OK;
+	return listing_of_store(&verb, options);
 }

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "../text/cleanup.h"
 #include "../text/text.h"
 #include "../view/listing.h"
 #include "../view/parcel_show.h"
@@ -63,8 +62,8 @@ static json_t *object_of(const struct pathprof_host_row *row)
 	json_add_text(object, "store", parcel_store_text(row->store, store));
 	json_add_count(object, "parcels", row->parcel_cnt);
 	json_add_count(object, "windows", row->window_cnt);
-	json_add_ns(object, "first_slot", row->first_slot_s);
-	json_add_ns(object, "last_slot", row->last_slot_s);
+	json_add_count(object, "first_slot", (uint64_t)row->first_slot_s);
+	json_add_count(object, "last_slot", (uint64_t)row->last_slot_s);
 	json_add_real(object, "cpu_s", row->cpu_s);
 	return object;
 }
@@ -80,23 +79,17 @@ static int add(void *context, const struct pathprof_host_row *row)
 	return 0;
 }
 
+static int fill(struct listing *listing, struct pathprof_store *store,
+		const struct pathprof_filter *filter, struct pathprof_error *error)
+{
+	return pathprof_store_hosts(store, filter, add, listing, error);
+}
+
 int cmd_hosts(const struct ctl_options *options)
 {
-	_cleanup_store_ struct pathprof_store *store = NULL;
-	struct listing listing = {.json = options->json};
-	struct pathprof_error error = {""};
-	int r = ctl_no_operands(options);
+	static const struct listing_verb verb = {
+		"hosts", columns, sizeof(columns) / sizeof(columns[0]), fill,
+		"no parcels were added to this database: it holds what was recorded here"};
 
-	if (r == CTL_OK)
-		r = ctl_db_open(&store, options, PATHPROF_STORE_READ);
-	if (r)
-		return r;
-	table_init(&listing.table, columns, sizeof(columns) / sizeof(columns[0]));
-	listing_begin(&listing);
-	r = pathprof_store_hosts(store, &options->filter, add, &listing, &error);
-	listing_end(
-		&listing,
-		r == 0 ? "no parcels were added to this database: it holds what was recorded here"
-		       : NULL);
-	return r < 0 ? ctl_fail_error("hosts", r, &error) : CTL_OK;
+	return listing_of_store(&verb, options);
 }

@@ -15,16 +15,11 @@
 #include "../view/listing.h"
 #include "pathprof/fleet.h"
 
-#define BINARIES_DEFAULT 10 /* the heaviest */
-#define HOSTS_SHOWN      3
-#define FUNCTIONS_SHOWN  3
+#define HOSTS_SHOWN     3
+#define FUNCTIONS_SHOWN 3
 
 struct question {
-	struct pathprof_store *store;
-	struct pathprof_filter filter;
-	struct pathprof_fleet fleet;
-	struct pathprof_fleet_groups groups;
-	struct listing listing;
+	struct fleet_question of;
 	size_t judged, found; /* groups; those of several modes */
 	size_t alone;         /* times that a host was */
 };
@@ -139,14 +134,14 @@ static int add_mode(struct question *q, struct way *way, struct pathprof_error *
 
 	way->moved_cnt = 0;
 	if (way->modes->cnt > 1)
-		r = pathprof_modes_moved(way->moved, &way->moved_cnt, q->store, way->group,
+		r = pathprof_modes_moved(way->moved, &way->moved_cnt, q->of.store, way->group,
 					 way->modes, way->at, error);
 	if (r < 0)
 		return r;
-	if (q->listing.json)
-		json_rows_add(&q->listing.rows, object_of(way));
+	if (q->of.listing.json)
+		json_rows_add(&q->of.listing.rows, object_of(way));
 	else
-		add_cells(&q->listing.table, way);
+		add_cells(&q->of.listing.table, way);
 	return 0;
 }
 
@@ -164,7 +159,7 @@ static int add_group(struct question *q, const struct pathprof_fleet_group *grou
 	q->found += modes.cnt > 1;
 	q->alone += modes.alone_cnt;
 	for (; r == 0 && way.at < modes.cnt; way.at++)
-		if (modes.cnt > 1 || q->listing.json)
+		if (modes.cnt > 1 || q->of.listing.json)
 			r = add_mode(q, &way, error);
 	pathprof_modes_release(&modes);
 	return r;
@@ -176,7 +171,7 @@ static void say_how(const struct question *q)
 {
 	printf("\n%zu of the %zu heaviest programs ran on %d hosts or more, %zu of these in more "
 	       "than one way.\n",
-	       q->judged, q->groups.cnt, PATHPROF_MODES_HOSTS_MIN, q->found);
+	       q->judged, q->of.groups.cnt, PATHPROF_MODES_HOSTS_MIN, q->found);
 	if (q->found)
 		puts("SHARE: of the program's CPU time. BITS: relative entropy from the mode that "
 		     "is most like it.\nDIFFERS IN: shares on all other hosts, and in this mode.");
@@ -190,43 +185,28 @@ static int answer(struct question *q, struct pathprof_error *error)
 {
 	int r = 0;
 
-	table_init(&q->listing.table, columns, sizeof(columns) / sizeof(columns[0]));
-	listing_begin(&q->listing);
-	for (size_t i = 0; r == 0 && i < q->groups.cnt; i++)
-		r = add_group(q, &q->groups.list[i], error);
-	listing_end(&q->listing, r == 0 && !q->found ? "hosts run each program in one way" : NULL);
-	if (r == 0 && !q->listing.json)
+	table_init(&q->of.listing.table, columns, sizeof(columns) / sizeof(columns[0]));
+	listing_begin(&q->of.listing);
+	for (size_t i = 0; r == 0 && i < q->of.groups.cnt; i++)
+		r = add_group(q, &q->of.groups.list[i], error);
+	listing_end(&q->of.listing,
+		    r == 0 && !q->found ? "hosts run each program in one way" : NULL);
+	if (r == 0 && !q->of.listing.json)
 		say_how(q);
 	return r;
 }
 
-static int ask(struct question *q)
-{
-	struct pathprof_error error = {""};
-	int r = fleet_look(&q->fleet, q->store, &q->filter, "modes", PATHPROF_MODES_HOSTS_MIN,
-			   "each of two ways takes two");
-
-	if (r)
-		return r;
-	r = pathprof_fleet_load(&q->groups, &q->fleet, q->store, &q->filter, NULL, NULL, &error);
-	if (r == 0)
-		r = answer(q, &error);
-	return r < 0 ? ctl_fail_error("modes", r, &error) : CTL_OK;
-}
-
 int cmd_modes(const struct ctl_options *options)
 {
-	struct question q = {.filter = options->filter, .listing = {.json = options->json}};
-	int r = ctl_no_operands(options);
+	struct question q = {0};
+	struct pathprof_error error = {""};
+	int r = fleet_ask(&q.of, options, "modes", PATHPROF_MODES_HOSTS_MIN,
+			  "each of two ways takes two");
 
-	if (!options->limit_given)
-		q.filter.limit = BINARIES_DEFAULT;
-	if (r == CTL_OK)
-		r = ctl_db_open(&q.store, options, PATHPROF_STORE_READ);
-	if (r == CTL_OK)
-		r = ask(&q);
-	pathprof_fleet_groups_release(&q.groups);
-	pathprof_fleet_release(&q.fleet);
-	pathprof_store_free(q.store);
+	if (r == CTL_OK) {
+		r = answer(&q, &error);
+		r = r < 0 ? ctl_fail_error("modes", r, &error) : CTL_OK;
+	}
+	fleet_question_release(&q.of);
 	return r;
 }

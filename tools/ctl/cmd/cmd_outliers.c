@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../compare/comparison.h"
 #include "../compare/fleet_look.h"
@@ -16,19 +15,10 @@
 #include "../text/cleanup.h"
 #include "../text/text.h"
 #include "../view/listing.h"
-#include "base/clock.h"
 #include "pathprof/fleet.h"
 
-#define BINARIES_DEFAULT 10 /* the heaviest */
-#define QUIET_NS         (2 * PP_NSEC_PER_SEC)
-
 struct question {
-	const struct ctl_options *options;
-	struct pathprof_store *store;
-	struct pathprof_filter filter;
-	struct pathprof_fleet fleet;
-	struct pathprof_fleet_groups groups;
-	struct listing listing;
+	struct fleet_question of;
 	size_t found_cnt;
 };
 
@@ -37,46 +27,16 @@ static const struct table_column columns[] = {
 	{"BITS", TABLE_RIGHT},  {"CHANCE", TABLE_RIGHT},  {"DIFFERS IN", TABLE_SHRINK},
 };
 
-/* ---------------------------------------------------------------- who runs it how */
-
-struct progress {
-	uint64_t begin_ns;
-	size_t host_cnt;
-	bool shown;
-};
-
-static bool show_progress(void *context, size_t host_cnt)
+static int judge(struct pathprof_fleet_groups *groups)
 {
-	struct progress *progress = context;
+	for (size_t i = 0; i < groups->cnt; i++) {
+		struct pathprof_fleet_group *group = &groups->list[i];
+		int r = pathprof_fleet_group_judge(group);
 
-	if (isatty(STDERR_FILENO) && pp_monotonic_ns() - progress->begin_ns >= QUIET_NS) {
-		progress->shown = true;
-		fprintf(stderr, "\rpathprofctl: %zu of %zu hosts", host_cnt, progress->host_cnt);
-	}
-	return true;
-}
-
-static int load(struct question *q, struct pathprof_error *error)
-{
-	struct progress progress = {pp_monotonic_ns(), q->fleet.host_cnt, false};
-	int r = pathprof_fleet_load(&q->groups, &q->fleet, q->store, &q->filter, show_progress,
-				    &progress, error);
-
-	if (progress.shown)
-		fputs("\r\033[K", stderr);
-	for (size_t i = 0; r == 0 && i < q->groups.cnt; i++) {
-		r = pathprof_fleet_group_judge(&q->groups.list[i]);
 		if (r < 0)
-			pathprof_fail(error, r, "%s: %s", q->groups.list[i].name, strerror(-r));
+			return ctl_fail("outliers: %s: %s", group->name, strerror(-r));
 	}
-	return r;
-}
-
-static void release(struct question *q)
-{
-	pathprof_fleet_groups_release(&q->groups);
-	pathprof_fleet_release(&q->fleet);
-	pathprof_store_free(q->store);
+	return CTL_OK;
 }
 
 /* ---------------------------------------------------------------- in what it differs */
@@ -85,13 +45,13 @@ static void release(struct question *q)
 static int load_sides(const struct question *q, const struct pathprof_fleet_group *group,
 		      const char *host, struct side *fleet, struct side *one)
 {
-	struct pathprof_filter of_host = q->filter;
-	int r = selector_load_build(fleet, q->options, &q->filter, &group->id, "all hosts");
+	struct pathprof_filter of_host = q->of.filter;
+	int r = selector_load_build(fleet, q->of.options, &q->of.filter, &group->id, "all hosts");
 
 	if (r)
 		return r;
 	of_host.host = host;
-	r = selector_load_build(one, q->options, &of_host, &group->id, host);
+	r = selector_load_build(one, q->of.options, &of_host, &group->id, host);
 	if (r)
 		side_release(fleet);
 	return r;
@@ -129,7 +89,7 @@ static void add_verdict(json_t *object, const struct pathprof_fleet_member *host
 static void add_cells(struct question *q, const struct pathprof_fleet_group *group,
 		      const struct pathprof_fleet_member *host, const struct comparison *c)
 {
-	struct table *table = &q->listing.table;
+	struct table *table = &q->of.listing.table;
 	_cleanup_free_ char *functions = comparison_brief(c);
 
 	table_row(table, 0);
@@ -154,15 +114,15 @@ static int add_found(struct question *q, const struct pathprof_fleet_group *grou
 
 	if (r)
 		return r;
-	r = comparison_init(&comparison, &fleet, &one, q->options);
+	r = comparison_init(&comparison, &fleet, &one, q->of.options);
 	if (r == CTL_OK) {
-		if (q->listing.json) {
+		if (q->of.listing.json) {
 			json_t *object = object_of(group, host->host, "behaviour", true);
 
 			add_verdict(object, host);
 			json_add(object, "functions",
 				 comparison_brief_json(&comparison, "fleet_share", "host_share"));
-			json_rows_add(&q->listing.rows, object);
+			json_rows_add(&q->of.listing.rows, object);
 		} else {
 			add_cells(q, group, host, &comparison);
 		}
@@ -179,11 +139,11 @@ static void add_other(struct question *q, const struct pathprof_fleet_group *gro
 {
 	json_t *object;
 
-	if (!q->listing.json)
+	if (!q->of.listing.json)
 		return;
 	object = object_of(group, host->host, "behaviour", false);
 	add_verdict(object, host);
-	json_rows_add(&q->listing.rows, object);
+	json_rows_add(&q->of.listing.rows, object);
 }
 
 static int add_group(struct question *q, const struct pathprof_fleet_group *group)
@@ -210,8 +170,8 @@ static const struct pathprof_fleet_group *common_build(const struct question *q,
 {
 	const struct pathprof_fleet_group *most = NULL;
 
-	for (size_t i = 0; i < q->groups.cnt; i++) {
-		const struct pathprof_fleet_group *group = &q->groups.list[i];
+	for (size_t i = 0; i < q->of.groups.cnt; i++) {
+		const struct pathprof_fleet_group *group = &q->of.groups.list[i];
 
 		if (group != of && !strcmp(group->name, of->name) &&
 		    group->member_cnt > (most ? most->member_cnt : of->member_cnt))
@@ -225,17 +185,17 @@ static void add_build(struct question *q, const struct pathprof_fleet_group *gro
 		      const struct pathprof_fleet_group *common)
 {
 	char own[PATHPROF_BUILD_ID_TEXT_LEN], usual[PATHPROF_BUILD_ID_TEXT_LEN];
-	struct table *table = &q->listing.table;
+	struct table *table = &q->of.listing.table;
 	json_t *object;
 
 	q->found_cnt++;
 	pathprof_build_id_text(&group->id, own);
 	pathprof_build_id_text(&common->id, usual);
-	if (q->listing.json) {
+	if (q->of.listing.json) {
 		object = object_of(group, host->host, "build", true);
 		json_add_text(object, "usual_build", usual);
 		json_add_count(object, "usual_build_hosts", common->member_cnt);
-		json_rows_add(&q->listing.rows, object);
+		json_rows_add(&q->of.listing.rows, object);
 		return;
 	}
 	table_row(table, 0);
@@ -250,8 +210,8 @@ static void add_build(struct question *q, const struct pathprof_fleet_group *gro
 
 static void add_builds(struct question *q)
 {
-	for (size_t i = 0; i < q->groups.cnt; i++) {
-		const struct pathprof_fleet_group *group = &q->groups.list[i];
+	for (size_t i = 0; i < q->of.groups.cnt; i++) {
+		const struct pathprof_fleet_group *group = &q->of.groups.list[i];
 		const struct pathprof_fleet_group *common = common_build(q, group);
 
 		for (size_t h = 0; common && h < group->member_cnt; h++)
@@ -265,14 +225,14 @@ static void say_how(const struct question *q)
 {
 	size_t judged = 0, few = 0, few_samples = 0;
 
-	for (size_t i = 0; i < q->groups.cnt; i++) {
-		judged += q->groups.list[i].judged;
-		few += q->groups.list[i].judged &&
-		       q->groups.list[i].member_cnt < PATHPROF_OUTLIERS_MEMBERS_MIN;
-		few_samples += q->groups.list[i].few_cnt;
+	for (size_t i = 0; i < q->of.groups.cnt; i++) {
+		judged += q->of.groups.list[i].judged;
+		few += q->of.groups.list[i].judged &&
+		       q->of.groups.list[i].member_cnt < PATHPROF_OUTLIERS_MEMBERS_MIN;
+		few_samples += q->of.groups.list[i].few_cnt;
 	}
 	printf("\n%zu of the %zu heaviest programs ran on %d hosts or more.\n", judged,
-	       q->groups.cnt, PATHPROF_FLEET_HOSTS_MIN);
+	       q->of.groups.cnt, PATHPROF_FLEET_HOSTS_MIN);
 	if (q->found_cnt)
 		puts("BITS: relative entropy from the host that is most like it, less what chance "
 		     "makes of it.");
@@ -293,41 +253,28 @@ static int answer(struct question *q)
 {
 	int r = CTL_OK;
 
-	table_init(&q->listing.table, columns, sizeof(columns) / sizeof(columns[0]));
-	listing_begin(&q->listing);
-	for (size_t i = 0; r == CTL_OK && i < q->groups.cnt; i++)
-		r = add_group(q, &q->groups.list[i]);
+	table_init(&q->of.listing.table, columns, sizeof(columns) / sizeof(columns[0]));
+	listing_begin(&q->of.listing);
+	for (size_t i = 0; r == CTL_OK && i < q->of.groups.cnt; i++)
+		r = add_group(q, &q->of.groups.list[i]);
 	add_builds(q);
-	listing_end(&q->listing, q->found_cnt ? NULL : "no host behaves otherwise than the rest");
-	if (r == CTL_OK && !q->listing.json)
+	listing_end(&q->of.listing,
+		    q->found_cnt ? NULL : "no host behaves otherwise than the rest");
+	if (r == CTL_OK && !q->of.listing.json)
 		say_how(q);
 	return r;
 }
 
-static int ask(struct question *q)
-{
-	struct pathprof_error error = {""};
-	int r = fleet_look(&q->fleet, q->store, &q->filter, "outliers", PATHPROF_FLEET_HOSTS_MIN,
-			   "this asks how one differs from others");
-
-	if (r)
-		return r;
-	r = load(q, &error);
-	return r < 0 ? ctl_fail_error("outliers", r, &error) : answer(q);
-}
-
 int cmd_outliers(const struct ctl_options *options)
 {
-	struct question q = {
-		.options = options, .filter = options->filter, .listing = {.json = options->json}};
-	int r = ctl_no_operands(options);
+	struct question q = {0};
+	int r = fleet_ask(&q.of, options, "outliers", PATHPROF_FLEET_HOSTS_MIN,
+			  "this asks how one differs from others");
 
-	if (!options->limit_given)
-		q.filter.limit = BINARIES_DEFAULT;
 	if (r == CTL_OK)
-		r = ctl_db_open(&q.store, options, PATHPROF_STORE_READ);
+		r = judge(&q.of.groups);
 	if (r == CTL_OK)
-		r = ask(&q);
-	release(&q);
+		r = answer(&q);
+	fleet_question_release(&q.of);
 	return r;
 }

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "../text/cleanup.h"
+
 void listing_begin(struct listing *listing)
 {
 	if (listing->json)
@@ -19,4 +21,22 @@ void listing_end(struct listing *listing, const char *nothing)
 	else if (nothing)
 		puts(nothing);
 	table_release(&listing->table);
+}
+
+int listing_of_store(const struct listing_verb *verb, const struct ctl_options *options)
+{
+	_cleanup_store_ struct pathprof_store *store = NULL;
+	struct listing listing = {.json = options->json};
+	struct pathprof_error error = {""};
+	int r = ctl_no_operands(options);
+
+	if (r == CTL_OK)
+		r = ctl_db_open(&store, options, PATHPROF_STORE_READ);
+	if (r)
+		return r;
+	table_init(&listing.table, verb->columns, verb->column_cnt);
+	listing_begin(&listing);
+	r = verb->fill(&listing, store, &options->filter, &error);
+	listing_end(&listing, r == 0 ? verb->nothing : NULL);
+	return r < 0 ? ctl_fail_error(verb->name, r, &error) : CTL_OK;
 }
