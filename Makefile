@@ -135,6 +135,8 @@ BPF_FLAGS = -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Wshadow -Wstrict-
 	-Wmissing-prototypes -Wno-unused-parameter -Ilibprofile/core -Ilibprofile/include \
 	-ffile-prefix-map='$(CURDIR)'=. \
 	-idirafter /usr/include/$(shell $(CC) -print-multiarch)
+# Kept, though they are a step on the way: whoever asks for one would make it anew, newer than all made of it.
+.PRECIOUS: $(BUILD)/bpf/%.bpf.o
 $(BUILD)/bpf/%.bpf.o: daemon/bpf/%.bpf.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,BPF,$@)$(CLANG) $(BPF_FLAGS) -MMD -MP -c -o $@ $<
