@@ -94,9 +94,16 @@ hostile=$'odd"<b>\\n&\n\303'
 objcopy --redefine-sym "odd=$hostile" work
 
 record() { run "${1:-0}" record --no-report --overhead 60 -o work.db -- ./work 600000; }
-record
-"$ctl" --db work.db top --by functions --since -1h | grep -q ' work ' || record
 export PATHPROF_DB=$dir/work.db
+# A busy machine leaves few bursts: it is recorded until there is one of each kind that is looked for below.
+has() { "$ctl" paths --function "$1" -n 0 2>/dev/null | grep -c "$2"; } # FUNCTION PATTERN
+recorded_enough() {
+	[ "$(has work ' work:[0-9]* ')" -ge 8 ] && [ "$(has before ' before:[0-9]*+ ')" -gt 0 ] && [ "$(has large ' -  *[0-9]*$')" -gt 0 ]
+}
+for _ in $(seq 20); do
+	record
+	! recorded_enough || break
+done
 
 # ---------------------------------------------------------------- counts
 run 0 cfg work --json --all --all-blocks
