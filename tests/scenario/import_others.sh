@@ -85,6 +85,12 @@ done
 is "build-id: 16 bytes, export" "$(cat "$id.fdata")" "1 work 4 1 work 0 1 7"
 is "build-id: filled up, export" "$(cat "${id}00000000.fdata")" "1 work 4 1 work 0 1 7"
 is "build-id: another one, export" "$(cat "${id}00000001.fdata")" ""
+# Ranges that code does not run through, and one that a branch may lead into the middle of, too.
+for whose in "$id" "${id}00000000"; do
+	printf "F $whose:%x $whose:%x 50\nF $whose:%x $whose:%x 60\nR $whose:%x $whose:%x $whose:%x 5\n" \
+		$start $((start + 2)) $start $((start + 9)) $((start + 9)) $((start + 2)) $((start + 9)) >>"$whose.txt"
+	both_ways "build-id: $whose" bolt-preagg "$whose.txt" md5
+done
 is "build-id: 16 bytes, import" "$(cat "$id.edges")" 1
 is "build-id: filled up, import" "$(cat "${id}00000000.edges")" 1
 
@@ -300,7 +306,11 @@ rounds() { # FORMAT: what is written of it, read and written again
 if why=$(write_rounds 2>&1); then
 	for format in bolt-fdata bolt-preagg profgen-raw autofdo-text; do
 		if why=$(rounds $format 2>&1); then ok "again: $format"; else not_ok "again: $format" "$why"; fi
+		both_ways "counted: $format" $format $format.first rounds
 	done
+	both_ways "counted: as it was made" bolt-preagg rounds.txt rounds
+	printf 'no_lbr cycles\n1 hot/1 0 7\n1 main 0 3\n' >plain.fdata
+	both_ways "counted: samples" bolt-fdata plain.fdata rounds
 	# Lines of each kind were among those.
 	for line in '1 hot/1 .* 1 hot/1 ' '1 hot/2 ' '@PLT 0 ' '0 \[unknown\] 0 1 '; do
 		is "again: fdata has '$line'" "$(grep -q "$line" bolt-fdata.first && echo yes)" yes
@@ -511,5 +521,5 @@ else
 	echo "skip bolted: no llvm-bolt-22"
 fi
 
-ways_end 14
+ways_end 22
 exit $failed

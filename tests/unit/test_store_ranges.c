@@ -26,7 +26,7 @@ static struct pathprof_range_row range_of(const struct pathprof_build_id ids[2],
 }
 
 /* A window with the edges that its ranges follow. */
-static void add_window(struct pathprof_store *store, uint32_t window)
+static void add_window_of(struct pathprof_store *store, uint32_t window, uint64_t bursts)
 {
 	const struct pathprof_build_id ids[2] = {world_binary_id(0), world_binary_id(1)};
 	struct pathprof_profile p;
@@ -34,6 +34,7 @@ static void add_window(struct pathprof_store *store, uint32_t window)
 
 	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 1 << 20), 0);
 	world_window(&p, window, window * WORLD_STEP_NS, 5);
+	p.totals.bursts = bursts;
 	for (uint32_t i = 0; i < RANGES; i++) {
 		const struct pathprof_range_row r = range_of(ids, window, i);
 
@@ -48,6 +49,11 @@ static void add_window(struct pathprof_store *store, uint32_t window)
 	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, &id, NULL), 0);
 	CU_ASSERT_EQUAL(id, window + 1);
 	pathprof_profile_release(&p);
+}
+
+static void add_window(struct pathprof_store *store, uint32_t window)
+{
+	add_window_of(store, window, 1);
 }
 
 static int add_ranges(struct pathprof_store *store, uint32_t window)
@@ -77,6 +83,7 @@ static struct pathprof_store *make_store(const char *file)
 struct met {
 	uint32_t first, end; /* windows that are to be summed */
 	uint32_t cnt, wrong_cnt;
+	uint64_t counted; /* sum of what windows without bursts have */
 };
 
 static int meet(void *context, const struct pathprof_range_row *row)
@@ -89,6 +96,10 @@ static int meet(void *context, const struct pathprof_range_row *row)
 	want.count = 0;
 	for (uint32_t window = met->first; window < met->end; window++)
 		want.count += range_of(ids, window, i).count * (i == 0 ? 2 : 1);
+	if (row->is_counted) {
+		met->counted += row->count;
+		return 0;
+	}
 	met->cnt++;
 	met->wrong_cnt += i >= RANGES || row->from != want.from || row->last != want.last ||
 			  row->count != want.count ||
@@ -137,6 +148,26 @@ static void test_unknown(void)
 	expect_ranges(store, 1, 2);
 	CU_ASSERT_EQUAL(pathprof_store_add_ranges(store, WINDOWS + 1, &none, NULL), 0);
 	expect_ranges(store, 0, WINDOWS);
+	pathprof_store_free(store);
+}
+
+/* A window without bursts: its ranges need no edge, and add up apart from the others. */
+static void test_counted(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	const struct pathprof_build_id ids[2] = {world_binary_id(0), world_binary_id(1)};
+	struct pathprof_range_row rows[2] = {range_of(ids, 1, 3), range_of(ids, 1, 4)};
+	const struct pathprof_ranges ranges = {rows, 2};
+	struct pathprof_store *store = make_store(file);
+	struct met met = {.end = WINDOWS};
+
+	add_window_of(store, WINDOWS, 0);
+	rows[1].from = 0; /* no edge is there */
+	CU_ASSERT_EQUAL(pathprof_store_add_ranges(store, WINDOWS + 1, &ranges, NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_store_ranges(store, NULL, meet, &met, NULL), 0);
+	CU_ASSERT(met.cnt == RANGES && met.wrong_cnt == 0);
+	CU_ASSERT_EQUAL(met.counted, rows[0].count + rows[1].count);
+	CU_ASSERT_EQUAL(pathprof_store_check(store, NULL), 0);
 	pathprof_store_free(store);
 }
 
@@ -201,6 +232,7 @@ static void test_damaged(void)
 static const struct unit_test tests[] = {
 	{"ranges come back, summed over windows and of one", test_round_trip},
 	{"windows without ranges are not windows whose ranges nobody knows", test_unknown},
+	{"what was counted is told from what stacks show", test_counted},
 	{"what cannot be is refused, all or nothing", test_refused},
 	{"they go with their windows", test_retired},
 	{"a range without its edge is damage", test_damaged},

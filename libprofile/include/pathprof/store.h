@@ -539,10 +539,15 @@ int pathprof_store_segment_samples(struct pathprof_store *store,
  * Code that ran straight on from `start`, where a branch at `from` led, up to the branch at `last`,
  * which is in the same binary as start: what branch stacks that were imported say beside the paths.
  * Windows of other sources have none. File offsets.
+ *
+ * Of a window without stacks, whose counts were imported as another tool had them, a row is as it
+ * was counted: with `from` in a binary of its own a trace, whose range has a row besides; else a
+ * range, behind a call that returned where `from` is not 0.
  */
 struct pathprof_range_row {
 	const struct pathprof_build_id *from_id, *to_id;
 	uint64_t from, start, last, count;
+	bool is_counted; /* read: of a window without stacks */
 };
 struct pathprof_ranges {
 	const struct pathprof_range_row *rows;

@@ -172,6 +172,19 @@ static int take_edge(void *context, const struct pathprof_edge_row *row)
 
 /* ---------------------------------------------------------------- ranges of an import */
 
+/* As the file had it that was imported, whatever code makes of it. */
+static int take_counted(struct taking *t, const struct pathprof_range_row *row)
+{
+	struct pp_branch_entry range = {.at = {row->start, row->last, row->from != 0},
+					.count = row->count};
+	struct pp_branch_entry trace = {.at = {row->from, row->start, row->last},
+					.count = row->count};
+
+	return pathprof_build_id_equal(row->from_id, row->to_id)
+		       ? pp_branch_add(t->profile, PP_ENTRY_TRACE, &trace)
+		       : pp_branch_add(t->profile, PP_ENTRY_RANGE, &range);
+}
+
 static int take_range(void *context, const struct pathprof_range_row *row)
 {
 	struct taking *t = context;
@@ -182,7 +195,9 @@ static int take_range(void *context, const struct pathprof_range_row *row)
 	if (!place(t, row->from_id, row->from, &from) ||
 	    !place(t, row->to_id, row->start, &start) || !place(t, row->to_id, row->last, &last))
 		return 0;
-	return no_memory(t, pp_code_ranges_add(t->ranges, from, start, last, row->count));
+	return no_memory(t, row->is_counted
+				    ? take_counted(t, row)
+				    : pp_code_ranges_add(t->ranges, from, start, last, row->count));
 }
 
 /*

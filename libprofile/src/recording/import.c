@@ -290,12 +290,6 @@ static void account(struct pathprof_import *import)
 	import->told = *now;
 }
 
-/* Formats that are counted already have no stacks. */
-static bool has_ranges(const struct pathprof_import *import)
-{
-	return !import->aggregate && !import->window.ranges_lost;
-}
-
 static int close_window(struct pathprof_import *import, uint64_t end_ns)
 {
 	struct pathprof_profile *profile = &import->window.profile;
@@ -312,9 +306,9 @@ static int close_window(struct pathprof_import *import, uint64_t end_ns)
 	profile->end_ns = import->offset_ns + (int64_t)end_ns;
 	r = pp_import_window_find_ranges(&import->window);
 	if (r == 0)
-		r = import->sink.add_window(import->sink.context, profile,
-					    has_ranges(import) ? &import->window.found : NULL,
-					    &import->error);
+		r = import->sink.add_window(
+			import->sink.context, profile,
+			import->window.ranges_lost ? NULL : &import->window.found, &import->error);
 	else
 		pathprof_fail(&import->error, r, "out of memory");
 	pp_import_window_clear(&import->window);

@@ -11,14 +11,11 @@
 #include "pathprof/branch_profile.h"
 #include "pathprof/code.h"
 
-/* Drafts are added up every so many counts, which bounds what the same ones take. */
-#define SETTLE_EVERY (1u << 17)
-
 struct pp_import_aggregate {
 	enum pathprof_format format;
 	struct pathprof_code *code;
+	struct pathprof_graph *graph;
 	struct pathprof_branch_profile profile;
-	uint32_t unsettled;
 	struct pathprof_branch branches[PATHPROF_BURST_MAX + 1];
 };
 
@@ -39,6 +36,8 @@ int pp_import_aggregate_new(struct pp_import_aggregate **ret_aggregate, enum pat
 		return pathprof_fail(error, -ENOMEM, "out of memory");
 	aggregate->format = format;
 	r = pathprof_code_open(&aggregate->code, binary->path, &binary->id, error);
+	if (r == 0)
+		r = pathprof_graph_build(&aggregate->graph, aggregate->code, NULL, NULL, error);
 	if (r == 0) {
 		r = pathprof_branch_profile_init(&aggregate->profile, &binary->id);
 		if (r < 0)
@@ -57,33 +56,18 @@ void pp_import_aggregate_free(struct pp_import_aggregate *aggregate)
 	if (!aggregate)
 		return;
 	pathprof_branch_profile_release(&aggregate->profile);
+	pathprof_graph_free(aggregate->graph);
 	pathprof_code_free(aggregate->code);
 	free(aggregate);
-}
-
-static int settle(struct pp_import_aggregate *aggregate, struct pathprof_error *error)
-{
-	int r = pathprof_branch_profile_settle(&aggregate->profile);
-
-	aggregate->unsettled = 0;
-	return r < 0 ? pathprof_fail(error, r, "counts: %s", strerror(-r)) : 0;
 }
 
 int pp_import_aggregate_add(struct pp_import_aggregate *aggregate,
 			    const struct pathprof_recorded_count *count,
 			    struct pathprof_error *error)
 {
-	int r;
-
-	/* Says of no branch that it was taken. */
-	if (count->kind == PATHPROF_RECORDED_ADDRESS)
-		return 0;
-	r = pathprof_branch_profile_add_count(&aggregate->profile, aggregate->code, NULL,
-					      pathprof_format_addresses(aggregate->format), count,
-					      error);
-	if (r == 0 && ++aggregate->unsettled == SETTLE_EVERY)
-		r = settle(aggregate, error);
-	return r;
+	return pathprof_branch_profile_add_count(
+		&aggregate->profile, aggregate->code, aggregate->graph,
+		pathprof_format_addresses(aggregate->format), count, error);
 }
 
 /* ---------------------------------------------------------------- edges */
@@ -103,14 +87,45 @@ static int add_edges(const struct pp_import_aggregate *aggregate,
 
 	for (uint32_t i = 0; i < p->branch_cnt && r == 0; i++) {
 		const struct pathprof_branch_count *b = &p->branches[i];
-		uint64_t from, to;
+		uint64_t from = PP_IMAGE_NOWHERE, to = PP_IMAGE_NOWHERE;
 
-		if (image_of(sink, b->from, &from) < 0 || image_of(sink, b->to, &to) < 0)
-			continue;
+		(void)image_of(sink, b->from, &from);
+		(void)image_of(sink, b->to, &to);
 		pp_import_window_add_edge(sink->window, sink->process, from, to, b->count,
 					  b->mispredicted);
 		sink->stats->ledger.used += b->count;
 		r = sink->next(sink->context);
+	}
+	return r;
+}
+
+/* ---------------------------------------------------------------- ranges */
+
+/* As struct pathprof_range_row has what was counted. */
+static int keep_range(const struct pp_import_aggregate_sink *sink, uint64_t from, uint64_t start,
+		      uint64_t last, uint64_t count)
+{
+	if (count && image_of(sink, start, &start) == 0 && image_of(sink, last, &last) == 0)
+		pp_import_window_add_range(sink->window, from, start, last,
+					   count < INT64_MAX ? count : INT64_MAX);
+	return sink->next(sink->context);
+}
+
+static int keep_ranges(const struct pp_import_aggregate *aggregate,
+		       const struct pp_import_aggregate_sink *sink)
+{
+	const struct pathprof_branch_profile *p = &aggregate->profile;
+	int r = 0;
+
+	for (uint32_t i = 0; i < p->range_cnt && r == 0; i++)
+		r = keep_range(sink, p->ranges[i].after_call ? PP_IMAGE_RETURN : PP_IMAGE_NOWHERE,
+			       p->ranges[i].start, p->ranges[i].last, p->ranges[i].count);
+	for (uint32_t i = 0; i < p->trace_cnt && r == 0; i++) {
+		uint64_t from;
+
+		if (image_of(sink, p->traces[i].from, &from) == 0)
+			r = keep_range(sink, from, p->traces[i].start, p->traces[i].last,
+				       p->traces[i].count);
 	}
 	return r;
 }
@@ -342,18 +357,21 @@ int pp_import_aggregate_finish(struct pp_import_aggregate *aggregate,
 	struct arrivals *arrivals;
 	struct traced *traced;
 	uint32_t arrival_cnt = 0;
-	int r = settle(aggregate, error);
+	int r = pathprof_branch_profile_settle(&aggregate->profile);
 
 	if (r < 0)
-		return r;
+		return pathprof_fail(error, r, "counts: %s", strerror(-r));
 	r = -ENOMEM;
 	arrivals = find_arrivals(aggregate, sink, &arrival_cnt);
 	traced = calloc(aggregate->profile.trace_cnt + (size_t)1, sizeof(*traced));
 	if (arrivals && traced) {
 		r = add_edges(aggregate, sink);
 		if (r == 0)
-			r = add_traces(aggregate, sink, traced);
+			r = keep_ranges(aggregate, sink);
 		if (r == 0)
+			r = add_traces(aggregate, sink, traced);
+		/* fdata has none itself: those worked out of its blocks are a guess */
+		if (r == 0 && aggregate->format != PATHPROF_FORMAT_BOLT_FDATA)
 			r = add_ranges(aggregate, sink, traced, arrivals, arrival_cnt);
 	} else {
 		pathprof_fail(error, r, "out of memory");

@@ -53,8 +53,8 @@ static bool find_place(struct pp_import_window *window, uint64_t address, uint32
 	const struct pp_import_image *image;
 	uint32_t number;
 
-	if (address == PP_IMAGE_NOWHERE) {
-		*ret_offset = 0;
+	if (address == PP_IMAGE_NOWHERE || address == PP_IMAGE_RETURN) {
+		*ret_offset = address == PP_IMAGE_RETURN;
 		return find_elsewhere(window, ret_binary);
 	}
 	if (pp_import_images_place(window->images, address, &number, ret_offset) < 0) {

@@ -3,7 +3,8 @@
  * Counted branches of one program (BOLT's, llvm-profgen's, AutoFDO's) become one window. Branches
  * are edges. What ran straight on from where one branch led to the next one taken is a whole path
  * only when the first begins paths and the last ends them (paths.h); of a range without the branch
- * before it, the edges that lead there say how many of them do. Everything else is in edges only.
+ * before it, the edges that lead there say how many of them do. Everything else is in edges only,
+ * and ranges and traces are kept beside them as they were counted, for an export.
  * A path was counted, not seen through a window: its weight is its count.
  *
  * Workload: once an import, some million counts. One thread; the object owns what it reads.

@@ -31,6 +31,8 @@
 #define PP_IMAGE_MASK   (PP_IMAGE_NOCODE - 1)
 
 #define PP_IMAGE_NOWHERE UINT64_MAX
+/* In place of what led to a counted range: a call that returned, nobody knows from where. */
+#define PP_IMAGE_RETURN (PP_IMAGE_NOWHERE - 1)
 
 /* Whether the address may be reconstructed from. */
 static inline bool pp_image_has_code(uint64_t address)

@@ -58,7 +58,8 @@ static const struct {
 	 " OR typeof(last) <> 'integer'"},
 	{"a range is behind an edge that its window has not",
 	 "SELECT 1 FROM range_counts c WHERE NOT EXISTS (SELECT 1 FROM edge_counts e"
-	 " WHERE e.window = c.window AND e.edge = c.edge)"},
+	 " WHERE e.window = c.window AND e.edge = c.edge) AND EXISTS (SELECT 1 FROM windows w"
+	 " WHERE w.id = c.window AND w.bursts > 0)"},
 	{"an edge's count is out of range",
 	 "SELECT 1 FROM edge_counts WHERE typeof(count) <> 'integer' OR count < 0"
 	 " OR typeof(mispredicted) <> 'integer' OR mispredicted < 0"

@@ -181,7 +181,8 @@ static int take_range(struct pp_query *q, struct pp_row *row, void *context,
 					       .from = pp_row_bits(row, 4),
 					       .start = pp_row_bits(row, 5),
 					       .last = pp_row_bits(row, 6),
-					       .count = pp_row_count(row, 7)};
+					       .count = pp_row_count(row, 7),
+					       .is_counted = pp_row_count(row, 8)};
 	int code;
 
 	pp_row_id(row, 0, &from_id);
@@ -217,10 +218,11 @@ int pathprof_store_ranges(struct pathprof_store *store, const struct pathprof_fi
 	pp_query_begin(&q, store, filter);
 	pp_query_add(&q,
 		     "SELECT f.build_id, f.kind, t.build_id, t.kind, e.from_offset,"
-		     " e.to_offset, s.last, s.count FROM (SELECT c.edge AS edge, c.last AS last,"
-		     " sum(c.count) AS count FROM range_counts c WHERE 1");
+		     " e.to_offset, s.last, s.count, s.counted FROM (SELECT c.edge AS edge,"
+		     " c.last AS last, sum(c.count) AS count, (SELECT w.bursts = 0 FROM windows w"
+		     " WHERE w.id = c.window) AS counted FROM range_counts c WHERE 1");
 	pp_query_add_window_set(&q);
-	pp_query_add(&q, " GROUP BY c.edge, c.last) s CROSS JOIN edges e ON e.id = s.edge"
+	pp_query_add(&q, " GROUP BY c.edge, c.last, counted) s CROSS JOIN edges e ON e.id = s.edge"
 			 " CROSS JOIN binaries f ON f.id = e.from_binary"
 			 " CROSS JOIN binaries t ON t.id = e.to_binary WHERE 1");
 	pp_query_add_binary(&q, "e.to_binary");
