@@ -79,6 +79,7 @@ static int make_parts(struct pathprof_import *import, const struct pathprof_impo
 }
 
 static void flush_counts(void *context);
+static pp_import_path_fn take_path;
 static bool runs(void *context, uint64_t start, uint64_t last);
 
 /* A recording without mappings is of one file, which the operator names. */
@@ -126,6 +127,7 @@ int pathprof_import_new(struct pathprof_import **ret_import,
 						.piecer = import->piecer,
 						.stats = &import->stats,
 						.full = flush_counts,
+						.path = take_path,
 						.runs = runs,
 						.context = import,
 					},
@@ -190,16 +192,12 @@ static void hand_on_edge(struct pathprof_import *import, const struct pp_import_
 				  e->image.to, e->cnt, e->mispredicted);
 }
 
-static void hand_on_path(struct pathprof_import *import, const struct pp_import_path *p)
+static void take_path(void *context, uint32_t process, const struct pathprof_path_seen *path,
+		      uint64_t cnt)
 {
-	const struct pathprof_path_seen seen = {
-		.start = p->start,
-		.length = p->length,
-		.outcomes = p->outcomes,
-		.weight = p->weight / (double)p->cnt,
-	};
+	struct pathprof_import *import = context;
 
-	pp_import_window_add_path(&import->window, p->process, &seen, p->cnt);
+	pp_import_window_add_path(&import->window, process, path, cnt);
 }
 
 static void hand_on_walked(struct pathprof_import *import, const struct pp_import_sum *w)
@@ -244,9 +242,6 @@ static void flush_counts(void *context)
 		hand_on_segment(import, &counts->segments.list[i]);
 	import->window.profile.segments_lost += counts->segments_lost;
 	pp_import_counts_straight(counts, hand_on_straight, import);
-	for (uint32_t i = 0; counts->path_cnt && i < PP_IMPORT_PATH_SLOTS; i++)
-		if (counts->paths[i].cnt)
-			hand_on_path(import, &counts->paths[i]);
 	pp_import_counts_clear(counts);
 }
 

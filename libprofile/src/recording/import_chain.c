@@ -197,16 +197,14 @@ static void weigh(struct pp_import_chain *chain)
 static void keep_path(void *context, const struct pathprof_path_seen *path)
 {
 	struct pp_import_chain *chain = context;
-	struct pp_import_path add = {
+	const struct pathprof_path_seen seen = {
 		.start = path->start,
 		.length = path->length,
 		.outcomes = path->outcomes,
-		.process = chain->process,
-		.cnt = chain->times,
-		.weight = chain->weights[path->span],
+		.weight = chain->weights[path->span] / (double)chain->times,
 	};
 
-	pp_import_counts_add_path(chain->counts, &add);
+	chain->parts.path(chain->parts.context, chain->process, &seen, chain->times);
 	chain->stats->paths += chain->times;
 }
 
@@ -319,8 +317,6 @@ static int read_window(struct pp_import_chain *chain, uint32_t *ret_at)
 		chain->counts->segments_lost += chain->times;
 	for (uint32_t i = 0; i < chain->taken_cnt; i++)
 		chain->taken[i] = chain->edges[i]->image;
-	/* no more paths end than branches are in a window */
-	make_room(chain, 0, PATHPROF_BURST_MAX);
 	return pathprof_reconstruct_paths(pp_import_images_reconstructor(chain->parts.images),
 					  chain->taken, chain->taken_cnt, chain->mapping, keep_path,
 					  chain, ret_at);

@@ -39,15 +39,13 @@ void pp_import_counts_free(struct pp_import_counts *counts)
 /* Indices stay as large as they had to be: the same program mostly goes on. */
 void pp_import_counts_clear(struct pp_import_counts *counts)
 {
-	if (counts->path_cnt)
-		memset(counts->paths, 0, sizeof(counts->paths));
 	set_slots(&counts->edge_index, counts->edge_index.slot_cnt);
 	set_slots(&counts->walked.index, counts->walked.index.slot_cnt);
 	set_slots(&counts->straight.index, counts->straight.index.slot_cnt);
 	set_slots(&counts->segments.index, counts->segments.index.slot_cnt);
 	counts->segments.cnt = 0;
 	counts->segments_lost = 0;
-	counts->edge_cnt = counts->path_cnt = counts->walked.cnt = counts->straight.cnt = 0;
+	counts->edge_cnt = counts->walked.cnt = counts->straight.cnt = 0;
 }
 
 void pp_import_counts_straight(const struct pp_import_counts *counts, pp_import_straight_fn *fn,

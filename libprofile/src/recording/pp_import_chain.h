@@ -37,6 +37,9 @@ struct pp_import_chain;
 
 /* Takes what was counted out of the tables, which must be empty afterwards. */
 typedef void pp_import_full_fn(void *context);
+/* A path without a walker's number, seen so often by a process. */
+typedef void pp_import_path_fn(void *context, uint32_t process,
+			       const struct pathprof_path_seen *path, uint64_t cnt);
 /* Does code of one image run on from start up to the branch at last? */
 typedef bool pp_import_runs_fn(void *context, uint64_t start, uint64_t last);
 
@@ -50,6 +53,7 @@ struct pp_import_chain_parts {
 	struct pathprof_walker *piecer;
 	struct pathprof_import_stats *stats;
 	pp_import_full_fn *full;
+	pp_import_path_fn *path; /* NULL where there is no walker */
 	pp_import_runs_fn *runs;
 	void *context;
 	/* Image 0 is of files with a mark (pathprof/recorded_spaces.h), 1 of all others. */

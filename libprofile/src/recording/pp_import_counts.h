@@ -9,8 +9,8 @@
  * then lie close together. Who adds asks for room first, and hands everything on when there is
  * none. An edge is found by process, generation of its mappings, and addresses, so that a hit tells
  * in one look-up where both ends lie. Paths are counted by the number that a walker gave them
- * (pathprof/walk.h); those few that have none, by what they are. base/table.h takes 4.3 ns for a
- * look-up among 3,000 edges where this takes 3.0 ns, in one run: hence tables of their own.
+ * (pathprof/walk.h); those few that have none are the owner's at once. base/table.h takes 4.3 ns
+ * for a look-up among 3,000 edges where this takes 3.0 ns, in one run: hence tables of their own.
  *
  * Addresses are chosen by those who were profiled: the seed keeps them from choosing collisions.
  * One thread; the owner's memory.
@@ -25,13 +25,12 @@
 #include "pathprof/reconstruct.h"
 
 /* Of each; the first one is of nothing. */
-#define PP_IMPORT_EDGE_MAX   (1u << 15)
-#define PP_IMPORT_NEXT_CNT   2
-#define PP_IMPORT_PATH_MAX   (1u << 15)
-#define PP_IMPORT_SUM_MAX    (1u << 16)
-#define PP_IMPORT_SLOTS      (1u << 17)
-#define PP_IMPORT_SLOTS_MIN  (1u << 11)
-#define PP_IMPORT_PATH_SLOTS (1u << 16)
+#define PP_IMPORT_EDGE_MAX  (1u << 15)
+#define PP_IMPORT_NEXT_CNT  2
+#define PP_IMPORT_PATH_MAX  (1u << 15)
+#define PP_IMPORT_SUM_MAX   (1u << 16)
+#define PP_IMPORT_SLOTS     (1u << 17)
+#define PP_IMPORT_SLOTS_MIN (1u << 11)
 
 struct pp_import_edge {
 	uint64_t from, to;           /* as recorded */
@@ -67,24 +66,16 @@ struct pp_import_sums {
 	struct pp_import_sum list[PP_IMPORT_SUM_MAX + 1]; /* [1..cnt] */
 };
 
-struct pp_import_path {
-	uint64_t start; /* image address */
-	uint32_t length, outcomes, process;
-	uint64_t cnt; /* 0: a free slot */
-	double weight;
-};
-
 struct pp_import_counts {
 	uint64_t seed;
-	uint32_t edge_cnt, path_cnt;
+	uint32_t edge_cnt;
 	struct pp_import_index edge_index;
 	struct pp_import_edge edges[PP_IMPORT_EDGE_MAX + 1]; /* [1..edge_cnt] */
 	struct pp_import_sums walked; /* process << 32 | number of the path */
 	/* edge << 32 | an edge that code ran straight on to, other than its first two */
 	struct pp_import_sums straight;
-	struct pp_import_sums segments;                    /* by pp_import_segment_key() */
-	uint64_t segments_lost;                            /* since they were handed on */
-	struct pp_import_path paths[PP_IMPORT_PATH_SLOTS]; /* by their slot */
+	struct pp_import_sums segments; /* by pp_import_segment_key() */
+	uint64_t segments_lost;         /* since they were handed on */
 };
 
 int pp_import_counts_new(struct pp_import_counts **ret_counts);
@@ -106,8 +97,7 @@ static inline bool pp_import_counts_room(const struct pp_import_counts *counts, 
 	return counts->edge_cnt + edge_cnt <= PP_IMPORT_EDGE_MAX &&
 	       counts->straight.cnt + edge_cnt <= PP_IMPORT_SUM_MAX &&
 	       counts->walked.cnt + path_cnt <= PP_IMPORT_PATH_MAX &&
-	       counts->segments.cnt + path_cnt <= PP_IMPORT_SUM_MAX &&
-	       counts->path_cnt + path_cnt <= PP_IMPORT_PATH_SLOTS / 2;
+	       counts->segments.cnt + path_cnt <= PP_IMPORT_SUM_MAX;
 }
 
 /* Never 0. Pieces by the numbers that a walker gave them, which are 2^16 at most. */
@@ -235,29 +225,5 @@ typedef void pp_import_straight_fn(void *context, const struct pp_import_edge *l
 /* Each pair once. */
 void pp_import_counts_straight(const struct pp_import_counts *counts, pp_import_straight_fn *fn,
 			       void *context);
-
-/* There is room. */
-static inline void pp_import_counts_add_path(struct pp_import_counts *counts,
-					     const struct pp_import_path *add)
-{
-	uint64_t hash =
-		pp_import_counts_mix(pp_import_counts_mix(counts->seed ^ add->process, add->start),
-				     (uint64_t)add->length << 32 | add->outcomes);
-	uint32_t slot = (uint32_t)hash & (PP_IMPORT_PATH_SLOTS - 1);
-	struct pp_import_path *p = &counts->paths[slot];
-
-	while (p->cnt && (p->start != add->start || p->outcomes != add->outcomes ||
-			  p->length != add->length || p->process != add->process)) {
-		slot = (slot + 1) & (PP_IMPORT_PATH_SLOTS - 1);
-		p = &counts->paths[slot];
-	}
-	if (!p->cnt) {
-		*p = *add;
-		counts->path_cnt++;
-		return;
-	}
-	p->cnt += add->cnt;
-	p->weight += add->weight;
-}
 
 #endif
