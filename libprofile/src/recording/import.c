@@ -20,10 +20,12 @@
 #define PROFILE_BYTES (24u << 20)
 /* A window is closed before its tables double beyond the bound. */
 #define PROFILE_FULL_BYTES (6u << 20)
-#define PATH_BYTES         64
-#define EDGE_BYTES         72
-#define RANGE_BYTES        48
-#define NO_EVENT           UINT32_MAX
+/* Until they go into the window, whose own tables want the memory. */
+#define EDGE_MAX    (PP_IMPORT_EDGE_MAX / 2)
+#define PATH_BYTES  64
+#define EDGE_BYTES  72
+#define RANGE_BYTES 48
+#define NO_EVENT    UINT32_MAX
 
 struct pathprof_import {
 	struct pathprof_import_config config;
@@ -62,7 +64,7 @@ static int make_parts(struct pathprof_import *import, const struct pathprof_impo
 	if (r == 0)
 		r = pathprof_recorded_spaces_new(&import->spaces);
 	if (r == 0)
-		r = pp_import_counts_new(&import->counts);
+		r = pp_import_counts_new(&import->counts, EDGE_MAX);
 	if (r == 0)
 		r = pathprof_walker_new(&import->walker,
 					pp_import_images_reconstructor(import->images),

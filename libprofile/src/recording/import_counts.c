@@ -14,12 +14,13 @@ static void set_slots(struct pp_import_index *index, uint32_t slot_cnt)
 	memset(index->slots, 0, slot_cnt * sizeof(index->slots[0]));
 }
 
-int pp_import_counts_new(struct pp_import_counts **ret_counts)
+int pp_import_counts_new(struct pp_import_counts **ret_counts, uint32_t edge_max)
 {
 	struct pp_import_counts *counts = calloc(1, sizeof(*counts));
 
 	if (!counts)
 		return -ENOMEM;
+	counts->edge_max = edge_max;
 	/* Early in boot there may be no entropy yet; then where it lies has to do. */
 	if (getrandom(&counts->seed, sizeof(counts->seed), GRND_NONBLOCK) < 0)
 		counts->seed = (uint64_t)(uintptr_t)counts;

@@ -25,12 +25,13 @@
 #include "pathprof/reconstruct.h"
 
 /* Of each; the first one is of nothing. */
-#define PP_IMPORT_EDGE_MAX  (1u << 15)
-#define PP_IMPORT_NEXT_CNT  2
-#define PP_IMPORT_PATH_MAX  (1u << 15)
-#define PP_IMPORT_SUM_MAX   (1u << 16)
-#define PP_IMPORT_SLOTS     (1u << 17)
-#define PP_IMPORT_SLOTS_MIN (1u << 11)
+#define PP_IMPORT_EDGE_MAX    (1u << 16)
+#define PP_IMPORT_NEXT_CNT    2
+#define PP_IMPORT_PATH_MAX    (1u << 15)
+#define PP_IMPORT_SEGMENT_MAX (1u << 16)
+#define PP_IMPORT_SUM_MAX     (2 * PP_IMPORT_EDGE_MAX)
+#define PP_IMPORT_SLOTS       (1u << 18)
+#define PP_IMPORT_SLOTS_MIN   (1u << 11)
 
 struct pp_import_edge {
 	uint64_t from, to;           /* as recorded */
@@ -68,7 +69,7 @@ struct pp_import_sums {
 
 struct pp_import_counts {
 	uint64_t seed;
-	uint32_t edge_cnt;
+	uint32_t edge_max, edge_cnt;
 	struct pp_import_index edge_index;
 	struct pp_import_edge edges[PP_IMPORT_EDGE_MAX + 1]; /* [1..edge_cnt] */
 	struct pp_import_sums walked; /* process << 32 | number of the path */
@@ -78,7 +79,8 @@ struct pp_import_counts {
 	uint64_t segments_lost;         /* since they were handed on */
 };
 
-int pp_import_counts_new(struct pp_import_counts **ret_counts);
+/* Room for edge_max edges, PP_IMPORT_EDGE_MAX at most, and twice as many pairs of them. -ENOMEM. */
+int pp_import_counts_new(struct pp_import_counts **ret_counts, uint32_t edge_max);
 /* NULL-safe. */
 void pp_import_counts_free(struct pp_import_counts *counts);
 void pp_import_counts_clear(struct pp_import_counts *counts);
@@ -94,10 +96,10 @@ struct pp_import_sum *pp_import_sums_begin(struct pp_import_sums *sums, uint64_t
 static inline bool pp_import_counts_room(const struct pp_import_counts *counts, uint32_t edge_cnt,
 					 uint32_t path_cnt)
 {
-	return counts->edge_cnt + edge_cnt <= PP_IMPORT_EDGE_MAX &&
-	       counts->straight.cnt + edge_cnt <= PP_IMPORT_SUM_MAX &&
+	return counts->edge_cnt + edge_cnt <= counts->edge_max &&
+	       counts->straight.cnt + edge_cnt <= 2 * counts->edge_max &&
 	       counts->walked.cnt + path_cnt <= PP_IMPORT_PATH_MAX &&
-	       counts->segments.cnt + path_cnt <= PP_IMPORT_SUM_MAX;
+	       counts->segments.cnt + path_cnt <= PP_IMPORT_SEGMENT_MAX;
 }
 
 /* Never 0. Pieces by the numbers that a walker gave them, which are 2^16 at most. */

@@ -156,7 +156,7 @@ static int make_parts(struct pathprof_recording_branches *b)
 	if (!rc)
 		rc = make_images(b);
 	if (!rc)
-		rc = pp_import_counts_new(&b->counts);
+		rc = pp_import_counts_new(&b->counts, PP_IMPORT_EDGE_MAX);
 	if (!rc)
 		rc = pp_code_ranges_init(&b->ranges, b->graph, b->profile);
 	if (!rc)
