@@ -383,9 +383,10 @@ run 0 processes --comm alpha
 # clock alone saw in code without a function is a row of the binary.
 cat >"$dir/code.c" <<'END'
 int puts(const char *text);
-__attribute__((noinline)) int first(int n) { int s = 0; while (n--) s += n * n; return s; }
-__attribute__((noinline)) int second(int n) { int s = 1; while (n--) s ^= n; return s; }
-__attribute__((noinline)) int third(int n) { int s = 2; while (n--) s -= n; return s; }
+#define RUN __asm__ volatile(".fill 32, 1, 0x90")
+__attribute__((noinline)) int first(int n) { RUN; return n * n; }
+__attribute__((noinline)) int second(int n) { RUN; return n ^ 1; }
+__attribute__((noinline)) int third(int n) { RUN; return n - 2; }
 int main(int argc, char **argv) { puts(argv[0]); return first(argc) + second(argc) + third(argc); }
 END
 cc -O1 -falign-functions=64 -Wl,--build-id -o "$dir/code" "$dir/code.c" || fail "no compiler"
