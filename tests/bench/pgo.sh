@@ -284,12 +284,6 @@ host_work() { # PROGRAM VARIANT HOST
 	put "$1" "$2" "host$3" "$("$lab" trace-summary counted.trace | awk '$1 == "taken" { print $2 }')"
 	rm counted.trace
 }
-# In per cent of the taken branches of the build as it was.
-host_gain() { # PROGRAM VARIANT HOST
-	awk -v base="$(figure "$1" base "host$3")" -v have="$(figure "$1" "$2" "host$3")" \
-		'BEGIN { printf "%.2f\n", 100 * (1 - have / base) }'
-}
-
 step_hosts() {
 	local p h best
 	for p in $programs; do

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # From a recording to a faster program: Lua and bzip2 are recorded by the step source while they
 # serve, optimised by llvm-bolt and by clang, and do the same work with fewer taken branches, most
-# of those that an exact profile saves. Counted under the emulator, so the margins are of the
-# recordings' chance alone. docs/pgo.md has the figures of tests/bench/pgo.sh's full setting.
+# of those that an exact profile saves; and a profile of several hosts' parcels serves each of them.
+# Counted under the emulator, so the margins are of the recordings' chance alone. docs/pgo.md has the
+# figures of tests/bench/pgo.sh's full setting.
 set -u
 name=pgo_loop
 . "$(dirname "$0")/step_common.bash"
@@ -28,7 +29,7 @@ for package in lua5.4 bzip2; do
 	}
 done
 out=$work/pgo
-BUILD=$build "$bench/pgo.sh" -s small -o "$out" table 2>"$work/said" || {
+HOSTS=6 MEASURED=2 BUILD=$build "$bench/pgo.sh" -s small -o "$out" table hosts 2>"$work/said" || {
 	not_ok "$name" "$(tail -n 1 "$work/said")"
 	exit 1
 }
@@ -63,6 +64,16 @@ done
 gains lua bolt-step 18 75
 gains bzip2 bolt-step 12 60
 gains bzip2 clang-step 18 60
+
+# A profile of many hosts serves each of them at least as well as its own, but for two points.
+for p in lua bzip2; do
+	for host in 1 2; do
+		own=$(host_gain "$p" own-$host $host) fleet=$(host_gain "$p" fleet $host)
+		awk "BEGIN { exit !($fleet > 5 && $fleet >= $own - 2) }" &&
+			ok "$name: $p on host $host: $fleet % fewer taken branches by the fleet's profile, $own by its own" ||
+			not_ok "$name: $p on host $host" "$fleet % fewer by the fleet's profile, $own by its own"
+	done
+done
 
 # What is called exact is: BOLT's own instrumentation comes to the same program.
 instrumented() {
