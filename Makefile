@@ -120,7 +120,9 @@ $(BUILD)/gen/$(basename $(notdir $(1))).pb-c.c: $(1)
 endef
 $(foreach m,$(MESSAGES),$(eval $(call message,$(m))))
 includes_message = $(patsubst %,$(BUILD)/%/libprofile/src/$(1).o,obj san fuzz/obj): $(BUILD)/gen/$(2).pb-c.c
+$(call includes_message,export/pprof_pack,pprof)
 $(call includes_message,export/write_pprof,pprof)
+$(call includes_message,export/write_stacks,pprof)
 $(call includes_message,parcel/parcel_write,parcel)
 $(call includes_message,parcel/parcel_read,parcel)
 $(call includes_message,parcel/parcel_read_names,parcel)

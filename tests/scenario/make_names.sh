@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A header that changed is compiled in, whether the build directory has its name from here or its whole
 # one: objects of two ages make programs that crash. And what is there is not made anew for being asked for
-# by name: programs would be linked again while others use them.
+# by name: programs would be linked again while others use them. Each object that needs generated code has it
+# made, whichever is compiled first.
 set -u
 unset MAKEFLAGS MAKEOVERRIDES MFLAGS MAKELEVEL
 cd "$(dirname "$0")/../.." || exit 1
@@ -41,4 +42,9 @@ asked_by_name() {
 		make BUILD="$build" "$skeleton" >"$work" 2>&1 && ! grep 'GEN .*skel' "$work"
 }
 check asked_by_name asked_by_name
+makes() { make BUILD="$build" "$build/$1" >"$work" 2>&1; }
+for needs in pprof_pack write_pprof write_stacks; do
+	rm -f "$build"/gen/pprof.*
+	check "generated_for_$needs" makes "obj/libprofile/src/export/$needs.o"
+done
 exit $failed
