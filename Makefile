@@ -204,7 +204,7 @@ $(BUILD)/counting/%.o: %.c $(BUILD)/flags
 $(BUILD)/lib/pathprof/libpathprof-counting.a: $(patsubst %.c,$(BUILD)/counting/%.o,$(COUNTING_RUNTIME_SRC))
 	@mkdir -p $(@D)
 	$(call say,AR,$@)rm -f $@; $(AR) rcs $@ $^
-$(BUILD)/bin/pathprof-cc: $(BUILD)/obj/tools/instrument/cc/main.o
+$(BUILD)/bin/pathprof-cc: $(BUILD)/obj/tools/instrument/cc/main.o $(BUILD)/obj/tools/instrument/cc/whole.o
 	$(call say,LD,$@)mkdir -p $(@D); $(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS)
 $(BUILD)/bin/pathprof-c++: $(BUILD)/bin/pathprof-cc
 	$(call say,LN,$@)ln -sf pathprof-cc $@

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "whole.h"
+
 #define PLUGIN      "counting-plugin-22.so"
 #define RUNTIME     "libpathprof-counting.a"
 #define INTERESTING "--pathprof-interesting="
@@ -42,19 +44,26 @@ static const char help[] =
 	"call\n"
 	"  --pathprof-targets    paths tell which function of the unit a pointer called; with the\n"
 	"                        option above such calls are followed, too\n"
+	"  --pathprof-whole-program\n"
+	"                        compiles a program as one unit where it is linked, so that calls\n"
+	"                        between its source files can be followed\n"
 	"  --pathprof-verbose    names functions whose paths are not counted\n\n"
 	"The program counts into files PATHPROF_DIR/BUILDID.PID.ppraw (the default is where it is\n"
 	"started); `pathprof-lab counts FILE...` shows its hottest paths.\n";
 
 struct invocation {
 	char **arguments; /* of clang, in the order they will have */
+	bool *is_input;   /* by argument */
 	size_t cnt;
-	char *library;           /* the directory of plugin and runtime */
-	const char *level;       /* of optimisation, as LLVM names its pipelines */
-	const char *interesting; /* a file; "": none */
-	const char *following;   /* a file; "": none */
-	unsigned long depth;     /* of calls that are followed */
+	char *library;             /* the directory of plugin and runtime */
+	char *plugin;              /* the option that loads it */
+	const char *level;         /* of optimisation, as LLVM names its pipelines */
+	const char *interesting;   /* a file; "": none */
+	const char *following;     /* a file; "": none */
+	const char *whole_refuses; /* an argument that the whole cannot be compiled with */
+	unsigned long depth;       /* of calls that are followed */
 	bool late, cut_calls, practical, obvious, targeted, targets, verbose, oracle;
+	bool whole, compiles, has_level;
 	bool links, is_library, is_static, has_input, has_profile, had_lto;
 };
 
@@ -134,6 +143,12 @@ static bool forbids_early(const char *argument)
 	       argument[0] == '@';
 }
 
+/* What is put in by passes would be put in again, and files of arguments are not looked into. */
+static bool forbids_whole(const char *argument)
+{
+	return begins(argument, "-fsanitize=") || argument[0] == '@';
+}
+
 static bool gives_profile(const char *argument)
 {
 	return begins(argument, "-fprofile-instr-use=") || begins(argument, "-fprofile-use=") ||
@@ -158,12 +173,18 @@ static void take_clangs(struct invocation *in, const char *argument)
 	in->links &= !is_one_of(argument, links_nothing);
 	in->is_library |= strcmp(argument, "-shared") == 0;
 	in->is_static |= strcmp(argument, "-static") == 0 || strcmp(argument, "-static-pie") == 0;
+	in->is_input[in->cnt] = is_input(argument);
 	in->has_input |= is_input(argument);
+	in->compiles |= strcmp(argument, "-c") == 0;
 	in->late |= forbids_early(argument);
 	in->has_profile |= gives_profile(argument);
 	in->had_lto |= begins(argument, "-flto") && strcmp(argument, "-fno-lto") != 0;
-	if (takes_level(argument))
+	if (takes_level(argument)) {
 		take_level(in, argument);
+		in->has_level = true;
+	}
+	if (in->whole_refuses == NULL && forbids_whole(argument))
+		in->whole_refuses = argument;
 	add(in, argument);
 }
 
@@ -199,6 +220,8 @@ static void take_ours(struct invocation *in, const char *argument)
 		in->practical = in->targeted = true;
 	} else if (strcmp(argument, "--pathprof-targets") == 0) {
 		in->targets = true;
+	} else if (strcmp(argument, "--pathprof-whole-program") == 0) {
+		in->whole = true;
 	} else if (strcmp(argument, "--pathprof-verbose") == 0) {
 		in->verbose = true;
 	} else if (begins(argument, INTERESTING)) {
@@ -253,16 +276,23 @@ static void find_library(struct invocation *in)
 	if (bytes < 0)
 		fail("/proc/self/exe cannot be read: ", strerror(errno));
 	program[bytes] = 0;
-	if (asprintf(&in->library, "%s/../lib/pathprof", dirname(program)) < 0)
+	if (asprintf(&in->library, "%s/../lib/pathprof", dirname(program)) < 0 ||
+	    asprintf(&in->plugin, "-fpass-plugin=%s/%s", in->library, PLUGIN) < 0)
 		fail("out of memory", "");
 }
 
 /* Before the user's, who may say otherwise. Lines are what paths are shown by. */
-static void add_compiling(struct invocation *in)
+static void add_lines(struct invocation *in)
 {
 	add(in, "--start-no-unused-arguments");
 	add(in, "-gline-tables-only");
-	add_path(in, "-fpass-plugin=", PLUGIN);
+	add(in, "--end-no-unused-arguments");
+}
+
+static void add_plugin(struct invocation *in)
+{
+	add(in, "--start-no-unused-arguments");
+	add(in, in->plugin);
 	add(in, "--end-no-unused-arguments");
 }
 
@@ -293,15 +323,40 @@ static void set_environment(const struct invocation *in, bool early)
 {
 	char words[128];
 
-	snprintf(words, sizeof(words), "%s%s,%s,%s,%s,%s,%s,%s,depth=%lu,%s", early ? "early=" : "",
-		 early ? in->level : "", in->cut_calls ? "cut=calls" : "",
+	snprintf(words, sizeof(words), "%s%s,%s,%s,%s,%s,%s,%s,%s,depth=%lu,%s",
+		 early ? "early=" : "", early ? in->level : "", in->cut_calls ? "cut=calls" : "",
 		 in->practical ? "practical" : "", in->obvious ? "obvious" : "",
 		 in->targeted ? "targeted" : "", in->targets ? "targets" : "",
-		 in->verbose ? "verbose" : "", in->depth, in->oracle ? "oracle" : "");
+		 in->whole ? "whole" : "", in->verbose ? "verbose" : "", in->depth,
+		 in->oracle ? "oracle" : "");
 	if (setenv("PATHPROF_INSTRUMENT", words, 1) < 0 ||
 	    setenv("PATHPROF_INTERESTING", in->interesting, 1) < 0 ||
 	    setenv("PATHPROF_INTERPROCEDURAL", in->following, 1) < 0)
 		fail("out of memory", "");
+}
+
+/* Where nothing is linked bitcode goes into the object, as for -flto. */
+static int build_whole(struct invocation *in)
+{
+	const char *const compiling[] = {in->plugin, NULL};
+	struct whole_command command = {in->arguments, in->is_input, 0, compiling};
+	char *directory;
+	int status;
+
+	if (in->whole_refuses)
+		fail("--pathprof-whole-program goes without ", in->whole_refuses);
+	if (!in->links || !in->has_input) {
+		add(in, "-flto=full");
+		return whole_run(in->arguments);
+	}
+	command.cnt = in->cnt;
+	directory = whole_compile(&command);
+	in->cnt = command.cnt;
+	add_linking(in);
+	in->arguments[in->cnt] = NULL;
+	status = whole_run(in->arguments);
+	whole_remove(directory);
+	return status;
 }
 
 int main(int argc, char **argv)
@@ -311,20 +366,28 @@ int main(int argc, char **argv)
 	struct invocation in = {.links = true, .interesting = "", .following = ""};
 	bool early;
 
-	in.arguments = calloc((size_t)argc + 32, sizeof(char *));
-	if (!in.arguments)
+	in.arguments = calloc((size_t)argc + 32 + WHOLE_ROOM, sizeof(char *));
+	in.is_input = calloc((size_t)argc + 32, sizeof(bool));
+	if (!in.arguments || !in.is_input)
 		fail("out of memory", "");
 	find_library(&in);
 	add(&in, is_cxx ? "clang++-22" : "clang-22");
-	add_compiling(&in);
+	add_lines(&in);
 	take_arguments(&in, argc, argv);
 	if (in.practical && in.has_input && !in.has_profile && !in.interesting[0])
 		fail("--pathprof-practical, --pathprof-obvious and --pathprof-targeted need a "
 		     "profile: ",
 		     INTERESTING "FILE, or clang's, -fprofile-instr-use=FILE");
+	/* Where it is linked, a whole program need not be told how its units were optimised. */
+	if (in.whole && !in.has_level)
+		in.level = "O2";
 	early = in.level && !in.late;
 	if (early)
 		add_early(&in);
+	set_environment(&in, early);
+	if (in.whole && (in.compiles || in.links))
+		return build_whole(&in);
+	add_plugin(&in);
 	if (in.had_lto) {
 		fputs("pathprof-cc: -flto is left out: paths are counted in each unit by itself\n",
 		      stderr);
@@ -332,7 +395,6 @@ int main(int argc, char **argv)
 	}
 	if (in.links && in.has_input)
 		add_linking(&in);
-	set_environment(&in, early);
 	execvp(in.arguments[0], in.arguments);
 	fprintf(stderr, "pathprof-cc: %s cannot be run: %m; install clang-22\n", in.arguments[0]);
 	return 1;

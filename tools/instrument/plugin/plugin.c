@@ -8,8 +8,8 @@
  * it cleans the module up a little, puts counting in, and has everything else optimised then.
  *
  * PATHPROF_INSTRUMENT, set by pathprof-cc, holds words: early=O2 (any level), cut=calls, verbose;
- * practical, obvious, targeted (each of these with practical), targets; depth=N; and oracle, for
- * tests. PATHPROF_INTERESTING names a file of interesting paths, if there is one, and
+ * practical, obvious, targeted (each of these with practical), targets, whole; depth=N; and oracle,
+ * for tests. PATHPROF_INTERESTING names a file of interesting paths, if there is one, and
  * PATHPROF_INTERPROCEDURAL one of paths that ran.
  */
 #include <llvm-c/TargetMachine.h>
@@ -23,6 +23,9 @@
 
 #define LLVM_MAJOR         22
 #define PLUGIN_API_VERSION 2
+
+/* The unit's name, where one is compiled of all source files. */
+#define WHOLE_NAME "whole program"
 
 /* As llvm/Plugins/PassPlugin.h has it. */
 struct plugin_info {
@@ -135,6 +138,8 @@ static void instrument(LLVMModuleRef module, LLVMTargetMachineRef machine)
 	struct pathprof_interesting *interesting = read_paths("PATHPROF_INTERESTING");
 	struct unit unit;
 
+	if (setting("whole"))
+		LLVMSetSourceFileName(module, WHOLE_NAME, strlen(WHOLE_NAME));
 	unit_init(&unit, module, machine);
 	unit.interesting = interesting;
 	unit.cut_calls = setting("cut=calls") != NULL;
