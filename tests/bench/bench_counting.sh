@@ -6,7 +6,8 @@
 # that other input ran, without its cold paths, without what it told, and by the older rules for that,
 # and across calls without tables and with them; and how accurate those are that leave something out.
 # Instructions are exact, by valgrind; times are the least of ROUNDS runs, taken in turns; ROUNDS=0: no
-# times. KINDS="plain early ...": these builds only; each needs those that it is made from.
+# times. TSV=FILE: figures go there as well, a line each: what, program, build, value (`make experiments`).
+# KINDS="plain early ...": these builds only; each needs those that it is made from.
 set -u
 here=$(realpath "$(dirname "$0")")
 build=$(realpath "${BUILD:-build}")
@@ -14,6 +15,7 @@ cc=$build/bin/pathprof-cc
 for tool in valgrind clang-22 setarch; do
 	command -v $tool >/dev/null || { echo "skip: $tool is not installed"; exit 0; }
 done
+tsv=$(realpath -m "${TSV:-/dev/null}")
 [ -e "$cc" ] || { echo "skip: pathprof-cc is not built: it needs clang-22 and llvm-22-dev"; exit 0; }
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -117,9 +119,12 @@ once_ns() { # KIND PROGRAM ARGUMENT...
 }
 percent() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%+.0f%%", 100 * (a / b - 1) }'; }
 
+tell() { printf '%s\t%s\t%s\t%s\n' "$@" >>figures; } # WHAT PROGRAM KIND VALUE
 row() { # NAME WHAT VALUE...: the first is the plain build's
-	local name=$1 what=$2 plain=$3
-	shift 3
+	local name=$1 what=$2 plain=$3 i=0
+	shift 2
+	for v in "$@"; do tell "${what% *}" "$name" "${kinds[i++]}" "$v"; done
+	shift
 	printf '%-8s %-13s %14s' "$name" "$what" "$plain"
 	for v in "$@"; do printf ' %15s' "$(percent "$v" "$plain")"; done
 	echo
@@ -138,8 +143,12 @@ for name in "${names[@]}"; do
 	for k in {early,late}-{practical,obvious,targeted}; do
 		of=${k%-*}
 		[[ " ${kinds[*]} " == *" $k "* ]] || continue
-		echo "$name $k: $(python3 -B "$here/../scenario/counting_accuracy.py" "$(program_of "${small[0]}" $k)" \
-			$of.tsv $k.tsv "${small[0]}.$of-all" 2>&1 | tail -n 1)"
+		said=$(python3 -B "$here/../scenario/counting_accuracy.py" "$(program_of "${small[0]}" $k)" \
+			$of.tsv $k.tsv "${small[0]}.$of-all" 2>&1 | tail -n 1)
+		echo "$name $k: $said"
+		read -r accuracy coverage < <(sed -nE 's/accuracy ([0-9.]+) %, coverage ([0-9.]+) %.*/\1 \2/p' <<<"$said")
+		tell accuracy "$name" $k "$accuracy"
+		tell coverage "$name" $k "$coverage"
 	done
 	[ "${ROUNDS:-7}" -gt 0 ] || continue
 	read -ra large <<<"$(command_of $name large)"
@@ -160,3 +169,11 @@ for p in gzip bzip2 lua5.4; do
 	for k in "${kinds[@]}"; do values+=("$(stat -c %s "$(program_of $p "$k")")"); done
 	row $p "file bytes" "${values[@]}"
 done
+# Of each table, how many numbers its paths span, beside how many paths it has and its function has.
+for p in gzip bzip2 lua5.4; do
+	for k in "${kinds[@]}"; do
+		[[ $k != *-tables ]] || python3 -B "$here/../scenario/counting_spans.py" "$(program_of $p "$k")" |
+			while read -r f span; do tell "span" "$p:$f" "$k" "$span"; done
+	done
+done
+[ -z "${TSV:-}" ] || mv figures "$tsv"

@@ -35,7 +35,7 @@ refuses() {
 }
 
 "$lab" experiment list >"$tmp/list"
-for name in eopp-3.1 rps-4 rps-7 rps-8 rps-9 rps-10 rps-11 ccp drift; do
+for name in eopp-3.1 eopp-3.16 rps-4 rps-7 rps-8 rps-9 rps-10 rps-11 ccp drift; do
 	check "list names $name" grep -q "^$name " "$tmp/list"
 done
 check "list names twelve programs" \
@@ -62,6 +62,23 @@ else
 	check "rps-4 runs again" "$lab" experiment rps-4 --out "$out"
 	check "and says the same once" cmp "$out/headlines.csv" "$tmp/first.csv"
 	check "svg is one figure" test "$(grep -c '<svg' "$out/rps-4.svg")" -eq 1
+
+	compiled=$tmp/compiled
+	check "nothing is measured, nothing is told" "$lab" experiment eopp-3.16 --out "$compiled"
+	check "there are no tables of it" test ! -e "$compiled/eopp-3.16.csv"
+	for line in "instructions gzip plain 200" "instructions gzip gen 250" "instructions gzip early 300" \
+		"instructions lua plain 100" "instructions lua early 110" "file gzip plain 1000" "file gzip early 2500" \
+		"span gzip:f early-tables 1" "span gzip:g early-tables 3.5" "accuracy gzip early-practical 97.5"; do
+		tr ' ' '\t' <<<"$line"
+	done >"$compiled/counting.tsv"
+	check "eopp-3.16 runs" "$lab" experiment eopp-3.16 --out "$compiled"
+	check "half again as many instructions" grep -q '^gzip,,25,50,' "$compiled/eopp-3.16.csv"
+	check "the thesis' row is beside them" grep -q '^"*thesis: mean"*,,,50,15,' "$compiled/eopp-3.16.csv"
+	check "its mean is a headline" grep -q '3.16: instructions for Ball-Larus, mean.*30' "$compiled/headlines.csv"
+	check "a file's growth" grep -q '^gzip,,,2.5,' "$compiled/eopp-3.4.csv"
+	check "two tables by their span" awk -F, '{ n[$1] = $2 + $3 } END { exit n["1"] != 1 || n["to 4"] != 1 || n["to 2"] || n["more"] }' \
+		"$compiled/eopp-3.17.csv"
+	check "accuracy" grep -q '^gzip,97.5,' "$compiled/ppp-accuracy.csv"
 
 	check "drift runs" "$lab" experiment drift --out "$out"
 	check "no change: each size alarms in at most 1 % of windows" awk -F, \

@@ -15,8 +15,8 @@
 
 extern const struct lab_experiment exp_rps_4;
 extern const struct lab_experiment exp_rps_7, exp_rps_8, exp_rps_9, exp_rps_10, exp_rps_11;
-extern const struct lab_experiment exp_eopp_3_1, exp_eopp_5_2, exp_eopp_5_3, exp_eopp_5_7,
-	exp_eopp_5_8, exp_eopp_5_10, exp_eopp_5_12;
+extern const struct lab_experiment exp_eopp_3_1, exp_eopp_3_16, exp_eopp_5_2, exp_eopp_5_3,
+	exp_eopp_5_7, exp_eopp_5_8, exp_eopp_5_10, exp_eopp_5_12;
 extern const struct lab_experiment exp_rivals_paths, exp_rivals_tuples;
 extern const struct lab_experiment exp_collectors_windows, exp_collectors_step, exp_estimate;
 extern const struct lab_experiment exp_ccp, exp_drift, exp_outliers;
@@ -30,6 +30,7 @@ static const struct lab_experiment *const experiments[] = {
 	&exp_rps_10,
 	&exp_rps_11,
 	&exp_eopp_3_1,
+	&exp_eopp_3_16,
 	&exp_eopp_5_2,
 	&exp_eopp_5_3,
 	&exp_eopp_5_7,
