@@ -144,7 +144,7 @@ for mode in "" --pathprof-late --pathprof-cut=calls; do
 		with_practical $program "$mode" practical
 		with_practical $program "$mode" obvious
 		with_practical $program "$mode" targeted
-		[ "$mode" = --pathprof-late ] || across_calls $program "$mode"
+		across_calls $program "$mode"
 	done
 done
 against_clang gzip
