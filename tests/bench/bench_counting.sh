@@ -140,6 +140,13 @@ for name in "${names[@]}"; do
 		[ -z "$(ls counts)" ] || "$build/bin/pathprof-lab" counts --binary "$(program_of "${small[0]}" "$k")" --all counts/*.ppraw >"$k.tsv"
 	done
 	row $name instructions "${values[@]}"
+	if [[ " ${kinds[*]} " == *" early "* ]]; then
+		said=$(python3 -B "$here/../scenario/counting_edges.py" "$(program_of "${small[0]}" early)" early.tsv | head -n 1)
+		echo "$name edges alone: $said"
+		read -r potential definite < <(sed -nE 's/.*potential accuracy ([0-9.]+) %.*coverage ([0-9.]+) %.*/\1 \2/p' <<<"$said")
+		tell potential "$name" early "$potential"
+		tell definite "$name" early "$definite"
+	fi
 	for k in {early,late}-{practical,obvious,targeted}; do
 		of=${k%-*}
 		[[ " ${kinds[*]} " == *" $k "* ]] || continue

@@ -292,13 +292,15 @@ static void write_accuracy(struct lab_run *run, const struct figures *f)
 		{"coverage ", "coverage early-obvious"},
 		{"targeted: accuracy", "accuracy early-targeted"},
 		{"coverage  ", "coverage early-targeted"},
+		{"edges alone: accuracy", "potential early"},
+		{"coverage   ", "definite early"},
 	};
 	static const struct seed none[] = {{0}};
 	struct lab_table *table =
 		new_table("ppp-accuracy", "What profiles have that leave paths out, by branch flow",
-			  columns, 6);
+			  columns, 8);
 
-	fill(table, f, "instructions", share, columns, 6, none);
+	fill(table, f, "instructions", share, columns, 8, none);
 	finish(run, table, "%");
 }
 
