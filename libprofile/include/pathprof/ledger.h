@@ -8,7 +8,6 @@
 #ifndef PATHPROF_LEDGER_H
 #define PATHPROF_LEDGER_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,8 +40,6 @@ struct pathprof_ledger {
 
 /* One to three words, for tables. Never NULL. */
 const char *pathprof_ledger_name(enum pathprof_ledger_reason reason);
-/* Were branches that were asked for left out for this reason? */
-bool pathprof_ledger_is_loss(enum pathprof_ledger_reason reason);
 /* Of what was asked for: lost / (used + lost), in millionths. */
 uint64_t pathprof_ledger_loss_ppm(const struct pathprof_ledger *ledger);
 

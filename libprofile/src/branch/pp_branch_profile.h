@@ -73,13 +73,6 @@ static inline uint64_t pp_count_sum(uint64_t a, uint64_t b)
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-static inline uint64_t pp_count_product(uint64_t a, uint64_t b)
-{
-	uint64_t product;
-
-	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
-}
-
 /* Refuses code or a graph of another binary than the profile's, with both ids in the line. */
 int pp_branch_check_id(const struct pathprof_branch_profile *p, const struct pathprof_build_id *id,
 		       const char *what, struct pathprof_error *error);

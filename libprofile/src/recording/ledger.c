@@ -3,6 +3,7 @@
 #include "pathprof/ledger.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #define MILLION UINT64_C(1000000)
@@ -21,11 +22,6 @@ static const struct reason reasons[] = {
 const char *pathprof_ledger_name(enum pathprof_ledger_reason reason)
 {
 	return (unsigned int)reason < PATHPROF_LEDGER_CNT ? reasons[reason].name : "unknown";
-}
-
-bool pathprof_ledger_is_loss(enum pathprof_ledger_reason reason)
-{
-	return (unsigned int)reason < PATHPROF_LEDGER_CNT && reasons[reason].is_loss;
 }
 
 static double share_of(uint64_t part, uint64_t all)
