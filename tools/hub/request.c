@@ -1,0 +1,529 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Requests to the hub. One is looked at before its body is read: who is not known, or sends too
+ * much, gets an answer and is cut off.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "question.h"
+#include "server.h"
+
+#define REQUEST_NS    (120 * PP_NSEC_PER_SEC)
+#define BODIES_MAX    (64u << 20)
+#define RETRY_AFTER_S "5"
+
+/* From its headers to its answer. */
+struct request {
+	uint64_t begin_ns;
+	struct hub_peer peer;
+	struct hub_ingest *ingest; /* its tenant's */
+	struct hub_pgo_job *job;   /* NULL: none was asked for */
+	struct hub_upload *upload; /* NULL: its body is no file */
+	uint8_t *body;
+	size_t bytes, room; /* room: of bodies_bytes */
+};
+
+/* ---------------------------------------------------------------- answers */
+
+/* bytes are this function's from here on; NULL: there was no memory for them. */
+static enum MHD_Result send_bytes(struct MHD_Connection *connection, unsigned int status,
+				  const char *type, void *bytes, size_t len)
+{
+	struct MHD_Response *response = NULL;
+	enum MHD_Result r = MHD_NO;
+
+	if (bytes)
+		response = MHD_create_response_from_buffer(len, bytes, MHD_RESPMEM_MUST_FREE);
+	if (!response) {
+		free(bytes);
+		return MHD_NO;
+	}
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, RETRY_AFTER_S);
+	if (status >= 400)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+	r = MHD_queue_response(connection, status, response);
+	MHD_destroy_response(response);
+	return r;
+}
+
+static enum MHD_Result send_answer(struct MHD_Connection *connection, unsigned int status,
+				   json_t *object)
+{
+	char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+
+	json_decref(object);
+	return send_bytes(connection, status, "application/json", text, text ? strlen(text) : 0);
+}
+
+/* Refusals are for the operator as well, at most one a second: who sends noise fills no log. */
+static void say_refusal(struct hub *hub, const char *host, unsigned int status, const char *why)
+{
+	uint64_t now_ns = pp_monotonic_ns();
+
+	if (hub->said_ns && now_ns < hub->said_ns + PP_NSEC_PER_SEC) {
+		hub->unsaid_cnt++;
+		return;
+	}
+	hub_note("%s: %u: %s%s", host[0] ? host : "somebody", status, why,
+		 hub->unsaid_cnt ? " (and others, that are not said)" : "");
+	hub->said_ns = now_ns;
+	hub->unsaid_cnt = 0;
+}
+
+static enum MHD_Result send_error(struct MHD_Connection *connection, unsigned int status,
+				  const char *why)
+{
+	return send_answer(connection, status, json_pack("{s:s}", "error", why));
+}
+
+/* ---------------------------------------------------------------- bodies */
+
+/* As told, or as much as there may be: memory is promised before anything is read. */
+static size_t told_bytes(struct MHD_Connection *connection, size_t otherwise)
+{
+	const char *text = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+						       MHD_HTTP_HEADER_CONTENT_LENGTH);
+	unsigned long long bytes;
+	char *end;
+
+	if (!text)
+		return otherwise;
+	errno = 0;
+	bytes = strtoull(text, &end, 10);
+	return errno || *end || bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes;
+}
+
+static enum MHD_Result make_room(struct hub *hub, struct MHD_Connection *connection,
+				 struct request *request)
+{
+	size_t room = told_bytes(connection, PATHPROF_PARCEL_PACKED_MAX);
+
+	if (room > PATHPROF_PARCEL_PACKED_MAX)
+		return send_error(connection, MHD_HTTP_CONTENT_TOO_LARGE,
+				  "no parcel is larger than 4 MiB");
+	if (room > BODIES_MAX - hub->bodies_bytes)
+		return send_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+				  "too many parcels come at once");
+	request->body = malloc(room + 1);
+	if (!request->body)
+		return send_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory");
+	request->room = room;
+	hub->bodies_bytes += room;
+	return MHD_YES;
+}
+
+/* As long as the connection: it may be large. */
+static enum MHD_Result take_file_part(struct hub_upload *upload, const char *part, size_t *bytes)
+{
+	if (!hub_upload_part(upload, part, *bytes))
+		return MHD_NO;
+	*bytes = 0;
+	return MHD_YES;
+}
+
+static enum MHD_Result take_part(struct request *request, const char *part, size_t *bytes)
+{
+	if (request->upload)
+		return take_file_part(request->upload, part, bytes);
+	if (*bytes > request->room - request->bytes ||
+	    pp_monotonic_ns() > request->begin_ns + REQUEST_NS)
+		return MHD_NO;
+	memcpy(request->body + request->bytes, part, *bytes);
+	request->bytes += *bytes;
+	*bytes = 0;
+	return MHD_YES;
+}
+
+void hub_request_end(void *context, struct MHD_Connection *connection, void **state,
+		     enum MHD_RequestTerminationCode code)
+{
+	struct hub *hub = context;
+	struct request *request = *state;
+
+	(void)connection;
+	(void)code;
+	if (!request)
+		return;
+	hub_pgo_end(hub->pgo, request->job);
+	hub_upload_end(request->upload);
+	hub->bodies_bytes -= request->room;
+	free(request->body);
+	free(request);
+	*state = NULL;
+}
+
+/* ---------------------------------------------------------------- requests */
+
+static bool is(const char *have, const char *want)
+{
+	return strcmp(have, want) == 0;
+}
+
+/* Why it may not ask; NULL: request has its name. */
+static const char *identify(struct hub *hub, struct MHD_Connection *connection,
+			    struct request *request)
+{
+	const union MHD_ConnectionInfo *tls =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	const union MHD_ConnectionInfo *own =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	struct client *client = own ? own->socket_context : NULL;
+	const char *why = "no TLS";
+
+	if (tls && client &&
+	    hub_identity_of(hub->identity, (gnutls_session_t)tls->tls_session, &client->known,
+			    &request->peer, &why) == 0)
+		return NULL;
+	hub->denied_cnt++;
+	return why;
+}
+
+enum route {
+	ROUTE_HAVE,
+	ROUTE_PARCELS,
+	ROUTE_HOSTS,
+	ROUTE_PROFILE,
+	ROUTE_ALERTS,
+	ROUTE_PGO,
+	ROUTE_FILE,
+	ROUTE_UPLOAD,
+	ROUTE_CNT
+};
+
+static const struct {
+	const char *url, *method;
+	bool reads; /* readers may ask it, else hosts */
+	bool more;  /* something stands behind the URL */
+} routes[] = {
+	[ROUTE_HAVE] = {"/v1/have", MHD_HTTP_METHOD_GET, false, false},
+	[ROUTE_PARCELS] = {"/v1/parcels", MHD_HTTP_METHOD_POST, false, false},
+	[ROUTE_HOSTS] = {"/v1/hosts", MHD_HTTP_METHOD_GET, true, false},
+	[ROUTE_PROFILE] = {"/v1/profile", MHD_HTTP_METHOD_GET, true, false},
+	[ROUTE_ALERTS] = {"/v1/alerts", MHD_HTTP_METHOD_GET, true, false},
+	[ROUTE_PGO] = {"/v1/pgo/", MHD_HTTP_METHOD_GET, true, true},
+	[ROUTE_FILE] = {"/v1/files/", MHD_HTTP_METHOD_GET, true, true},
+	[ROUTE_UPLOAD] = {"/v1/files/", MHD_HTTP_METHOD_PUT, false, true},
+};
+
+static bool is_route(enum route route, const char *url)
+{
+	const char *own = routes[route].url;
+
+	return routes[route].more ? strncmp(url, own, strlen(own)) == 0 : is(url, own);
+}
+
+/* A route with that URL, of another method. */
+static enum route route_of(const char *url, const char *method)
+{
+	enum route of_url = ROUTE_CNT;
+
+	for (enum route route = 0; route < ROUTE_CNT; route++) {
+		if (is_route(route, url) && is(method, routes[route].method))
+			return route;
+		if (is_route(route, url))
+			of_url = route;
+	}
+	return of_url;
+}
+
+/* Why this peer may not ask that; NULL: it may. */
+static const char *judge_role(enum route route, const struct hub_peer *peer)
+{
+	if (route == ROUTE_CNT || routes[route].reads == peer->reads)
+		return NULL;
+	return peer->reads ? "a reader's certificate sends nothing"
+			   : "a host's certificate reads nothing";
+}
+
+static enum MHD_Result refuse(struct hub *hub, struct MHD_Connection *connection,
+			      const struct request *request, unsigned int status, const char *why)
+{
+	say_refusal(hub, request->peer.name, status, why);
+	return send_error(connection, status, why);
+}
+
+static const char *behind(const char *url, enum route route)
+{
+	return url + strlen(routes[route].url);
+}
+
+/* ---------------------------------------------------------------- files */
+
+static enum MHD_Result begin_upload(struct hub *hub, struct MHD_Connection *connection,
+				    const char *url, struct request *request)
+{
+	const char *why = NULL;
+	unsigned int status =
+		hub_upload_begin(hub_ingest_files(request->ingest), behind(url, ROUTE_UPLOAD),
+				 told_bytes(connection, SIZE_MAX), &request->upload, &why);
+
+	return status == MHD_HTTP_OK ? MHD_YES : refuse(hub, connection, request, status, why);
+}
+
+static enum MHD_Result end_upload(struct hub *hub, struct MHD_Connection *connection,
+				  const char *url, struct request *request)
+{
+	const char *why = NULL;
+	unsigned int status = hub_upload_finish(request->upload, &why);
+
+	if (status != MHD_HTTP_OK)
+		return refuse(hub, connection, request, status, why);
+	hub_note("%s: the file of build %s", request->peer.name, behind(url, ROUTE_UPLOAD));
+	return send_answer(connection, status, json_pack("{s:s}", "taken", "added"));
+}
+
+static enum MHD_Result send_file(struct hub *hub, struct MHD_Connection *connection,
+				 const char *url, const struct request *request)
+{
+	struct MHD_Response *response = NULL;
+	enum MHD_Result r;
+	uint64_t bytes = 0;
+	int fd = hub_files_open(hub_ingest_files(request->ingest), behind(url, ROUTE_FILE), &bytes);
+
+	if (fd < 0)
+		return refuse(hub, connection, request, MHD_HTTP_NOT_FOUND,
+			      "no host has uploaded the file of this build: those that may are "
+			      "asked for it");
+	response = MHD_create_response_from_fd64(bytes, fd);
+	if (!response) {
+		close(fd);
+		return MHD_NO;
+	}
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/octet-stream");
+	r = MHD_queue_response(connection, MHD_HTTP_OK, response);
+	MHD_destroy_response(response);
+	return r;
+}
+
+/* ---------------------------------------------------------------- a request begins */
+
+static enum MHD_Result begin(struct hub *hub, struct MHD_Connection *connection, const char *url,
+			     const char *method, struct request *request)
+{
+	static const char known[] = "known here: GET /v1/have, POST /v1/parcels and PUT /v1/files/ "
+				    "for hosts, GET /v1/hosts, GET /v1/profile, GET /v1/alerts, "
+				    "GET /v1/pgo/ and GET /v1/files/ for readers";
+	const char *why = identify(hub, connection, request);
+	struct pathprof_error error = {""};
+	enum route route = route_of(url, method);
+	int r;
+
+	if (!why)
+		why = judge_role(route, &request->peer);
+	if (why)
+		return refuse(hub, connection, request, MHD_HTTP_FORBIDDEN, why);
+	if (route == ROUTE_CNT)
+		return send_error(connection, MHD_HTTP_NOT_FOUND, known);
+	if (!is(method, routes[route].method))
+		return send_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED, known);
+	r = hub_tenants_of(hub->tenants, request->peer.tenant, &request->ingest, &error);
+	if (r < 0)
+		return refuse(hub, connection, request,
+			      r == -ENOENT ? MHD_HTTP_FORBIDDEN : MHD_HTTP_SERVICE_UNAVAILABLE,
+			      error.text);
+	if (route == ROUTE_UPLOAD)
+		return begin_upload(hub, connection, url, request);
+	return route == ROUTE_PARCELS ? make_room(hub, connection, request) : MHD_YES;
+}
+
+static const char *argument(struct MHD_Connection *connection, const char *name)
+{
+	return MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+/* The parcel counts as memory of the request until the reader has it. */
+static enum MHD_Result send_profile(struct hub *hub, struct MHD_Connection *connection,
+				    struct request *request)
+{
+	const struct hub_span span = {argument(connection, "store"), argument(connection, "host"),
+				      argument(connection, "since"), argument(connection, "until")};
+	json_t *object = NULL;
+	uint8_t *bytes = NULL;
+	unsigned int status;
+	size_t len = 0;
+
+	if (PATHPROF_PARCEL_PACKED_MAX > BODIES_MAX - hub->bodies_bytes)
+		return send_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+				  "too much is asked at once");
+	status = hub_question_profile(hub_ingest_store(request->ingest), &span, &bytes, &len,
+				      &object);
+	if (status != MHD_HTTP_OK)
+		return send_answer(connection, status, object);
+	request->room = len;
+	hub->bodies_bytes += len;
+	return send_bytes(connection, status, "application/octet-stream", bytes, len);
+}
+
+void hub_request_on_profile(struct hub_pgo_job *job)
+{
+	MHD_resume_connection(job->waits);
+}
+
+static bool has_etag(struct MHD_Connection *connection, const char *etag)
+{
+	const char *have = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+						       MHD_HTTP_HEADER_IF_NONE_MATCH);
+
+	return have && (strstr(have, etag) || is(have, "*"));
+}
+
+/* The bytes are the job's, which lives as long as the request. */
+static enum MHD_Result send_pgo(struct MHD_Connection *connection, const struct hub_pgo_job *job)
+{
+	bool same = has_etag(connection, job->etag);
+	struct MHD_Response *response = MHD_create_response_from_buffer(
+		same ? 0 : job->len, same ? NULL : job->bytes, MHD_RESPMEM_PERSISTENT);
+	enum MHD_Result r;
+
+	if (!response)
+		return MHD_NO;
+	MHD_add_response_header(response, MHD_HTTP_HEADER_ETAG, job->etag);
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "private, no-cache");
+	MHD_add_response_header(response, "Pathprof-Build-Id", job->build_id);
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/octet-stream");
+	r = MHD_queue_response(connection, same ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK, response);
+	MHD_destroy_response(response);
+	return r;
+}
+
+/* label=KEY=VALUE, as often as need be, labels=LIST, and group=NAME, which is a label. */
+static enum MHD_Result take_label(void *context, enum MHD_ValueKind kind, const char *name,
+				  const char *value)
+{
+	char label[PATHPROF_LABELS_BYTES];
+	char *labels = context;
+	bool is_group = is(name, "group");
+	int len;
+
+	(void)kind;
+	if (!is_group && !is(name, "label") && !is(name, "labels"))
+		return MHD_YES;
+	len = snprintf(label, sizeof(label), "%s%s", is_group ? PATHPROF_LABEL_GROUP "=" : "",
+		       value ? value : "");
+	if (!value || !*value || len < 0 || (size_t)len >= sizeof(label) ||
+	    pathprof_labels_add(labels, label) < 0) {
+		labels[0] = 0;
+		return MHD_NO;
+	}
+	return MHD_YES;
+}
+
+/* False: labels are not as they should be. */
+static bool take_labels(struct MHD_Connection *connection, char labels[PATHPROF_LABELS_BYTES])
+{
+	static const char *const names[] = {"label", "labels", "group"};
+	bool is_asked = false;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		is_asked |= argument(connection, names[i]) != NULL;
+	labels[0] = 0;
+	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, take_label, labels);
+	return !is_asked || labels[0];
+}
+
+static unsigned int begin_pgo(struct hub *hub, struct MHD_Connection *connection, const char *url,
+			      struct request *request, const char **ret_why)
+{
+	struct hub_pgo_question question = {.binary = behind(url, ROUTE_PGO),
+					    .format = argument(connection, "format"),
+					    .since = argument(connection, "since"),
+					    .until = argument(connection, "until"),
+					    .host = argument(connection, "host"),
+					    .workload = argument(connection, "workload"),
+					    .release = argument(connection, "release")};
+
+	*ret_why = "label= is KEY=VALUE, a key has one value; group= is the value of one";
+	if (!take_labels(connection, question.labels))
+		return MHD_HTTP_BAD_REQUEST;
+	return hub_pgo_begin(hub->pgo, request->ingest, &question, connection, &request->job,
+			     ret_why);
+}
+
+/* Called again when the profile is there; until then the connection sleeps. */
+static enum MHD_Result answer_pgo(struct hub *hub, struct MHD_Connection *connection,
+				  const char *url, struct request *request)
+{
+	const char *why = NULL;
+	unsigned int status = MHD_HTTP_OK;
+
+	if (!request->job)
+		status = begin_pgo(hub, connection, url, request, &why);
+	if (status != MHD_HTTP_OK)
+		return refuse(hub, connection, request, status, why);
+	if (!request->job->is_done) {
+		MHD_suspend_connection(connection);
+		return MHD_YES;
+	}
+	if (request->job->status == MHD_HTTP_OK &&
+	    request->job->len > BODIES_MAX - hub->bodies_bytes)
+		return send_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+				  "too much is asked at once");
+	if (request->job->status == MHD_HTTP_OK) {
+		request->room = request->job->len;
+		hub->bodies_bytes += request->room;
+		return send_pgo(connection, request->job);
+	}
+	return refuse(hub, connection, request, request->job->status,
+		      request->job->bytes ? request->job->bytes : "out of memory");
+}
+
+static enum MHD_Result finish(struct hub *hub, struct MHD_Connection *connection, const char *url,
+			      const char *method, struct request *request)
+{
+	const char *name = request->peer.name;
+	enum route route = route_of(url, method);
+	json_t *answer = NULL;
+	unsigned int status;
+
+	if (route == ROUTE_PROFILE)
+		return send_profile(hub, connection, request);
+	if (route == ROUTE_PGO)
+		return answer_pgo(hub, connection, url, request);
+	if (route == ROUTE_FILE)
+		return send_file(hub, connection, url, request);
+	if (route == ROUTE_UPLOAD)
+		return end_upload(hub, connection, url, request);
+	if (route == ROUTE_HOSTS)
+		status = hub_question_hosts(hub_ingest_store(request->ingest),
+					    argument(connection, "host"),
+					    argument(connection, "labels"), &answer);
+	else if (route == ROUTE_ALERTS)
+		status = hub_alerts_answer(hub_ingest_store(request->ingest), &answer);
+	else if (route == ROUTE_HAVE)
+		status = hub_ingest_have(request->ingest, name, argument(connection, "store"),
+					 argument(connection, "slot"), &answer);
+	else
+		status = hub_ingest_parcel(request->ingest, name, request->body, request->bytes,
+					   &answer);
+	if (status != MHD_HTTP_OK)
+		say_refusal(hub, name, status, json_string_value(json_object_get(answer, "error")));
+	return send_answer(connection, status, answer);
+}
+
+enum MHD_Result hub_request(void *context, struct MHD_Connection *connection, const char *url,
+			    const char *method, const char *version, const char *part,
+			    size_t *part_bytes, void **state)
+{
+	struct hub *hub = context;
+	struct request *request = *state;
+
+	(void)version;
+	if (!request) {
+		request = calloc(1, sizeof(*request));
+		if (!request)
+			return MHD_NO;
+		request->begin_ns = pp_monotonic_ns();
+		*state = request;
+		return begin(hub, connection, url, method, request);
+	}
+	if (*part_bytes)
+		return take_part(request, part, part_bytes);
+	return finish(hub, connection, url, method, request);
+}
