@@ -176,7 +176,7 @@ for p in gzip bzip2 lua5.4; do
 	for k in "${kinds[@]}"; do values+=("$(stat -c %s "$(program_of $p "$k")")"); done
 	row $p "file bytes" "${values[@]}"
 done
-# Of each table, how many numbers its paths span, beside how many paths it has and its function has.
+# Numbers that the paths of each table span, beside the paths that it has and that its function has.
 for p in gzip bzip2 lua5.4; do
 	for k in "${kinds[@]}"; do
 		[[ $k != *-tables ]] || python3 -B "$here/../scenario/counting_spans.py" "$(program_of $p "$k")" |

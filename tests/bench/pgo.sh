@@ -276,7 +276,7 @@ host_parcel() { # PROGRAM HOST
 	put "$1" "own-$2" bursts "$(bursts_of "$1.host.db")"
 	rm "$1.host.db"*
 }
-# What a host's work takes of a build.
+# Taken branches of a host's work in a build.
 host_work() { # PROGRAM VARIANT HOST
 	traced "$1" "$2" "host$3" counted.trace
 	[ "$2" = base ] && mv traced.out "$1.expected$3" || cmp -s traced.out "$1.expected$3" ||

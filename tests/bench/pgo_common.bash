@@ -139,7 +139,7 @@ share_of() { # PROGRAM VARIANT EXACT-VARIANT
 		'BEGIN { print int(100 * (base - have) / (base - most)) }'
 }
 
-# Of the taken branches of a host's work, in per cent of those of the build as it was.
+# Taken branches that a host's work saves, in per cent of those of the build as it was.
 host_gain() { # PROGRAM VARIANT HOST
 	awk -v base="$(figure "$1" base "host$3")" -v have="$(figure "$1" "$2" "host$3")" \
 		'BEGIN { printf "%.2f\n", 100 * (1 - have / base) }'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What a program with paths of what the optimiser left counts by itself is what the emulator sees in its
-# machine code: functions are entered as often, and paths that correspond ran as often.
+# A program that counts paths of what the optimiser left counts what the emulator sees in its machine
+# code: functions are entered as often, and paths that correspond ran as often.
 name=counting_machine
 . "$(dirname "$0")/counting_common.bash"
 command -v qemu-x86_64 >/dev/null || { echo "skip $name: qemu-x86_64 is not installed"; exit 0; }

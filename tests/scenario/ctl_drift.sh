@@ -223,7 +223,7 @@ run 0 --db layouts.db top --by functions --json
 holds 'two layouts combined' <<'END'
 assert {r["function"]: r["samples"] for r in j} == {"first": 600, "second": 1400}, j
 END
-# Of a file that was replaced in place there is one layout only: what does not fit it is told of.
+# A file that was replaced in place has one layout only: misfits are told of.
 laid stale.db "$PWD/one/timed" $by
 misfits='one/timed: 100% of its hottest samples do not fit its code'
 for view in functions paths; do

@@ -540,7 +540,7 @@ int pathprof_store_segment_samples(struct pathprof_store *store,
  * which is in the same binary as start: what branch stacks that were imported say beside the paths.
  * Windows of other sources have none. File offsets.
  *
- * Of a window without stacks, whose counts were imported as another tool had them, a row is as it
+ * A row of a window without stacks, whose counts were imported as another tool had them, is as it
  * was counted: with `from` in a binary of its own a trace, whose range has a row besides; else a
  * range, behind a call that returned where `from` is not 0.
  */

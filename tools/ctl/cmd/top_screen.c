@@ -158,7 +158,7 @@ static int64_t now_ms(void)
 	return (int64_t)(pp_monotonic_ns() / PP_NSEC_PER_MSEC);
 }
 
-/* Of the first rows, which are the ones that are seen. */
+/* The first rows are looked at: they are the ones that are seen. */
 static void look_for_misfits(struct top *top)
 {
 	const struct shares *shares = top->query.shares;

@@ -26,7 +26,7 @@ struct layout {
 	struct layout *next;
 };
 
-/* Of this run. */
+/* All that this run has met. */
 static struct layout *layouts;
 
 /* ---------------------------------------------------------------- files */

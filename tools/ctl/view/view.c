@@ -91,7 +91,7 @@ static void tell(const struct view *view, const struct view_query *query)
 			 query->sort == CTL_SORT_TIME ? "time: TIME" : "runs: RUNS");
 }
 
-/* Of rows whose code is not at hand as it ran names say something else. */
+/* Rows whose code is not at hand as it ran have names of something else. */
 static void tell_misfits(struct view_query *query)
 {
 	for (size_t i = 0; query->shares && i < query->shares->path_cnt; i++)

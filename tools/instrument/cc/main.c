@@ -143,7 +143,7 @@ static bool forbids_early(const char *argument)
 	       argument[0] == '@';
 }
 
-/* What is put in by passes would be put in again, and files of arguments are not looked into. */
+/* Passes of sanitizers would run twice, and files of arguments are not looked into. */
 static bool forbids_whole(const char *argument)
 {
 	return begins(argument, "-fsanitize=") || argument[0] == '@';

@@ -124,7 +124,7 @@ static bool has_only_bitcode(FILE *file)
 	return any;
 }
 
-/* Of what is read from a file: bitcode, an archive of that, or something else. */
+/* A file is bitcode, an archive of that, or something else. */
 static enum input look_into(const char *name)
 {
 	FILE *file = fopen(name, "re");
@@ -171,7 +171,7 @@ static char *find_library(const struct whole_command *command, const char *name)
 	return NULL;
 }
 
-/* What argument i is; a library of bitcode is replaced by its file. */
+/* The kind of argument i; a library of bitcode is replaced by its file. */
 static enum input input_of(struct whole_command *command, size_t i)
 {
 	char *library;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What it costs to have programs count their own paths, beside the papers' figures and clang's own
+ * The cost of having programs count their own paths, beside the papers' figures and clang's own
  * counters of edges:
  *
  *     eopp-3.16        instructions beyond the plain program's, by technique, early
@@ -117,7 +117,7 @@ static double find(const struct figures *f, const char *what, const char *progra
 
 /* ---------------------------------------------------------------- tables */
 
-/* What a cell of a table is, of one program and one build. */
+/* The figure in a cell of a table, for one program and one build. */
 typedef double cell_fn(const struct figures *f, const char *program, const char *build);
 
 static double overhead(const struct figures *f, const char *program, const char *build)
