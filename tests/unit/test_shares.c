@@ -241,13 +241,29 @@ static void test_pool(void)
 	NEAR(paths[2].runs.value / paths[1].runs.value, 3);
 	NEAR(functions[2].runs.value, paths[2].runs.value);
 	CU_ASSERT_TRUE(functions[2].time.high > 0.002);
+}
 
-	/* Nobody in the pool has a sample: the next one up is taken in. */
-	functions[1].clock_samples = functions[3].clock_samples = 0;
+/* Nobody in the pool has a sample: who has three at most is taken in, and nobody who has more. */
+static void test_pool_without_samples(void)
+{
+	struct pathprof_shares_function functions[] = {{.clock_samples = 3}, {0}, {0}};
+	struct pathprof_shares_path paths[] = {
+		{.function = 0, .samples = 50, .weight = 50, .insns = 9000},
+		{.function = 1, .samples = 50, .weight = 50, .insns = 18000},
+	};
+	struct pathprof_shares shares = {functions, 3, paths, 2, 3, 100};
+
 	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
-	NEAR(functions[0].time.value, 0.99 * 90 / 94);
-	NEAR(functions[2].time.value, 0.99 * 3 / 94);
-	CU_ASSERT_EQUAL(functions[3].time.value, 0);
+	NEAR(functions[0].time.value, 1.0 / 3);
+	NEAR(functions[1].time.value, 2.0 / 3);
+	CU_ASSERT_EQUAL(functions[2].time.value, 0);
+
+	functions[0].clock_samples = shares.clock_samples = 4;
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	CU_ASSERT_EQUAL(functions[0].time.value, 1);
+	CU_ASSERT_EQUAL(functions[1].time.value, 0);
+	NEAR(functions[1].time.high, 3.8414588 / 7.8414588);
+	NEAR(functions[1].runs.value, 0.5);
 }
 
 /* All samples of the clock lie where no path was seen. */
@@ -563,6 +579,7 @@ static const struct unit_test tests[] = {
 	{"time of paths too long for a window may be anybody's", test_too_long},
 	{"runs of paths too long for a window are allowed for", test_too_long_runs},
 	{"functions that the clock hardly saw share their samples", test_pool},
+	{"functions that the clock never saw take little from others", test_pool_without_samples},
 	{"time where no path was seen", test_time_elsewhere},
 	{"without a clock runs follow the weights", test_without_a_clock},
 	{"a path without instructions has no figures beside others", test_without_instructions},

@@ -21,7 +21,8 @@
  * A function with samples and without paths has TIME and no RUNS. Functions that windows saw and
  * the clock found once or never form a pool: T is that of the pool, and I(q) are summed over all of
  * it. So a path that was plainly seen has figures above zero, and the functions' TIME still adds
- * up. A pool without any sample takes in the functions that have the fewest.
+ * up. A pool without any sample takes in the functions that have the fewest, if that is three at
+ * most; where others have more, its TIME is 0 with the upper bound of zero samples.
  *
  * RUNS follow the weights alone: windows that cover equal stretches see each path in proportion to
  * its runs already, and T(f) / I would bring in that instructions take unequal time. Without clock

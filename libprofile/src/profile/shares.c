@@ -18,6 +18,7 @@
 
 #define Z_95     1.959963984540054 /* two-sided 95 % quantile of the normal distribution */
 #define POOL_MAX 1                 /* clock samples of a function in the pool */
+#define JOIN_MAX 3                 /* the same, where the pool has none otherwise */
 #define EDGE     1e-12             /* a share so close to 1 is 1 */
 
 static const struct pathprof_share unknown = {NAN, NAN, NAN};
@@ -190,7 +191,8 @@ static void sum_functions(struct work *work)
 /*
  * A function that was seen in windows but by the clock at most once gives its sample to a pool of
  * such functions and takes part in it by its instructions. A pool without any sample takes in the
- * functions with the fewest.
+ * functions with the fewest if those are no more than it may have missed by chance (rule of three);
+ * its TIME is 0 otherwise, with the upper bound of zero samples.
  */
 static void choose_pool(struct work *work)
 {
@@ -207,7 +209,7 @@ static void choose_pool(struct work *work)
 			fewest = cnt;
 	}
 	work->pool_max = POOL_MAX;
-	if (pooled > 0 || fewest == UINT64_MAX)
+	if (pooled > 0 || fewest > JOIN_MAX)
 		return;
 	for (size_t i = 0; i < work->shares->function_cnt; i++)
 		if (work->groups[i].insns > 0 && work->shares->functions[i].clock_samples == 0)
