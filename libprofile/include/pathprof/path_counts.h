@@ -23,6 +23,7 @@
 #include "pathprof/build_id.h"
 #include "pathprof/error.h"
 #include "pathprof/flow.h"
+#include "pathprof/function_paths.h"
 #include "pathprof/instrument_abi.h"
 
 #ifdef __cplusplus
@@ -94,6 +95,13 @@ uint64_t pathprof_counted_cold(const struct pathprof_counted *counted, uint32_t 
 
 /* Forgets the counts, for the files of another run; the description stays. */
 void pathprof_counted_clear(struct pathprof_counted *counted);
+/*
+ * The flow of a function as it was compiled, and its paths by their numbers. Both are the caller's;
+ * -errno leaves nothing. -EINVAL: there is no such function, or its graph is none. -ENOMEM.
+ */
+int pathprof_counted_flow(const struct pathprof_counted *counted, uint32_t function,
+			  struct pathprof_flow *ret_flow,
+			  struct pathprof_function_paths **ret_paths);
 /*
  * The lines that the nodes of a path begin at, in the order in which they ran; free() the list.
  * -EINVAL: the function has no path of that number, or its graph is none. -ENOMEM.

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "pathprof/function_paths.h"
 #include "pp_counted.h"
 
 /* A node without a line of its own belongs to the line before, as one of the same line does. */
@@ -34,18 +33,26 @@ static int take_lines(const struct pathprof_counted_function *f, const struct pa
 	return 0;
 }
 
-static int find_path(const struct pathprof_counted_function *f, const struct pathprof_flow *flow,
-		     uint64_t id, struct pathprof_flow_path *path)
+int pathprof_counted_flow(const struct pathprof_counted *counted, uint32_t function,
+			  struct pathprof_flow *ret_flow,
+			  struct pathprof_function_paths **ret_paths)
 {
-	struct pathprof_function_paths *paths;
-	int r = pathprof_function_paths_new(&paths, flow, PATHPROF_CUT_BACK_EDGES);
+	const struct pathprof_counted_function *f;
+	int r;
 
+	if (function >= counted->function_cnt)
+		return -EINVAL;
+	f = &counted->functions[function];
+	r = pathprof_flow_init_arcs(ret_flow, f->node_cnt, f->arcs, f->arc_cnt);
 	if (r < 0)
 		return r;
-	r = pathprof_function_paths_cnt(paths) == f->path_cnt && id < f->path_cnt
-		    ? pathprof_function_paths_of_id(paths, id, path)
-		    : -EINVAL;
-	pathprof_function_paths_free(paths);
+	r = pathprof_function_paths_new(ret_paths, ret_flow, PATHPROF_CUT_BACK_EDGES);
+	if (r == 0 && pathprof_function_paths_cnt(*ret_paths) != f->path_cnt) {
+		pathprof_function_paths_free(*ret_paths);
+		r = -EINVAL;
+	}
+	if (r < 0)
+		pathprof_flow_release(ret_flow);
 	return r;
 }
 
@@ -53,22 +60,21 @@ int pathprof_counted_way(const struct pathprof_counted *counted, uint32_t functi
 			 const struct pathprof_counted_line ***ret_lines, size_t *ret_cnt)
 {
 	const struct pathprof_counted_function *f;
+	struct pathprof_function_paths *paths;
 	struct pathprof_flow_path path;
 	struct pathprof_flow flow;
-	int r;
+	int r = pathprof_counted_flow(counted, function, &flow, &paths);
 
-	if (function >= counted->function_cnt)
-		return -EINVAL;
-	f = &counted->functions[function];
-	r = pathprof_flow_init_arcs(&flow, f->node_cnt, f->arcs, f->arc_cnt);
 	if (r < 0)
 		return r;
+	f = &counted->functions[function];
 	path = (struct pathprof_flow_path){.edge_room = f->node_cnt + 1};
 	path.edges = calloc(path.edge_room, sizeof(*path.edges));
-	r = path.edges ? find_path(f, &flow, id, &path) : -ENOMEM;
+	r = path.edges ? pathprof_function_paths_of_id(paths, id, &path) : -ENOMEM;
 	if (r == 0)
 		r = take_lines(f, &flow, &path, ret_lines, ret_cnt);
 	free(path.edges);
+	pathprof_function_paths_free(paths);
 	pathprof_flow_release(&flow);
-	return r;
+	return r == -ERANGE ? -EINVAL : r;
 }

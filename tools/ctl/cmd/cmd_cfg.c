@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../function/cfg.h"
+#include "../function/counted.h"
 #include "../text/cleanup.h"
 #include "../text/output.h"
 #include "../untested/tested.h"
@@ -120,6 +121,18 @@ static int read_tested(struct cfg *cfg, const struct tested *tested, struct path
 	return r;
 }
 
+static void note_not_whole(const char *file, const struct tested *tested)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < tested->run_cnt; i++)
+		cnt += tested->runs[i].lost != 0;
+	if (cnt)
+		ctl_note("--tested: %zu of the %zu runs in %s are not whole: what they ran may be "
+			 "shown as untested",
+			 cnt, tested->run_cnt, file);
+}
+
 /* --tested: what of cfg no test ran. CTL_OK, or said. */
 static int mark_untested(const struct ctl_options *options, struct cfg *cfg)
 {
@@ -132,6 +145,7 @@ static int mark_untested(const struct ctl_options *options, struct cfg *cfg)
 	r = tested_open(&tested, options->tested, &error);
 	if (r < 0)
 		return ctl_fail_error(options->tested, r, &error);
+	note_not_whole(options->tested, &tested);
 	r = read_tested(cfg, &tested, &error);
 	tested_release(&tested);
 	if (r < 0)
@@ -147,12 +161,24 @@ static int mark_untested(const struct ctl_options *options, struct cfg *cfg)
 	return CTL_OK;
 }
 
+/* Of those that counted their paths, else of machine code. CTL_OK, or said. */
+static int open_target(struct target *ret_target, struct view_query *query,
+		       const struct ctl_options *options)
+{
+	struct pathprof_error error = {""};
+	int r = counted_open_function(ret_target, query, options->argv[0], &error);
+
+	if (r < 0)
+		return ctl_fail_error("cfg", r, &error);
+	return r ? CTL_OK : target_open(ret_target, query, options, options->argv[0]);
+}
+
 static int run(const struct ctl_options *options, struct view_query *query, enum form form)
 {
 	struct pathprof_error error = {""};
 	struct target target;
 	struct cfg *cfg;
-	int r = target_open(&target, query, options, options->argv[0]);
+	int r = open_target(&target, query, options);
 
 	if (r)
 		return r;

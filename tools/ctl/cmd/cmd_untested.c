@@ -419,6 +419,10 @@ static int open_both(struct untested_report *report)
 	r = tested_open(&report->tested, options->argv[0], &error);
 	if (r < 0)
 		return ctl_fail_error(options->argv[0], r, &error);
+	if (report->tested.counted)
+		return ctl_fail("%s: its paths are the compiler's, by number: `pathprofctl cfg "
+				"FUNCTION --tested %s` and `compare` hold others against them",
+				options->argv[0], options->argv[0]);
 	return ctl_db_open(&report->store, options, PATHPROF_STORE_READ);
 }
 

@@ -193,6 +193,7 @@ static int add_functions(struct counts_import *import, uint32_t process)
 static int add_file(struct counts_import *import, const char *file)
 {
 	struct pathprof_counts_run run;
+	uint64_t left_out_before = import->cold_cnt + import->lost_cnt;
 	uint32_t process = 0;
 	int64_t window;
 	int r;
@@ -204,14 +205,17 @@ static int add_file(struct counts_import *import, const char *file)
 		r = begin_run(import, &run, &process);
 	if (r == 0)
 		r = add_functions(import, process);
-	if (r == 0)
-		r = pathprof_store_add_window(import->store, &import->profile, &window,
-					      &import->error);
+	if (r < 0)
+		return r;
+	import->lost_cnt += run.lost_cnt;
+	/* Paths that ran and have no count of their own: the window is not whole. */
+	import->profile.totals.drops[PATHPROF_DROP_TABLE_FULL] =
+		import->cold_cnt + import->lost_cnt - left_out_before;
+	r = pathprof_store_add_window(import->store, &import->profile, &window, &import->error);
 	if (r < 0)
 		return r;
 	import->run_cnt++;
 	import->count += import->profile.totals.paths;
-	import->lost_cnt += run.lost_cnt;
 	return 0;
 }
 

@@ -16,6 +16,8 @@ static uint32_t count_edges(const struct target *target)
 	const struct pathprof_graph *graph = target->graph;
 	uint32_t cnt = 0;
 
+	if (target->counted)
+		return target->flow.edge_cnt;
 	for (uint32_t n = 0; n < target->flow.node_cnt; n++) {
 		uint32_t block = target->flow.nodes[n].block;
 
@@ -58,7 +60,10 @@ struct cfg *cfg_new(const struct target *target)
 	cfg->blocks = ctl_alloc((cfg->block_cnt + (size_t)1) * sizeof(struct cfg_block));
 	cfg->edges = ctl_alloc((count_edges(target) + (size_t)1) * sizeof(struct cfg_edge));
 	for (uint32_t n = 0; n < cfg->block_cnt; n++) {
-		add_edges(cfg, n);
+		if (target->counted)
+			cfg_counted_add_edges(cfg, n);
+		else
+			add_edges(cfg, n);
 		cfg->blocks[n].next = PATHPROF_GRAPH_NONE;
 	}
 	cfg->blocks[cfg->block_cnt].first_edge = cfg->edge_cnt;
@@ -99,6 +104,13 @@ static uint32_t only_next(const struct cfg *cfg, uint32_t block)
 	return edge->to;
 }
 
+/* A compiler's blocks have no places to be behind one another at. */
+static bool lies_behind(const struct cfg *cfg, uint32_t block, uint32_t next)
+{
+	return cfg->target->counted ||
+	       cfg_code_of(cfg, next)->start == cfg_code_of(cfg, block)->end;
+}
+
 static void join(struct cfg *cfg)
 {
 	uint32_t *ways_in = count_ways_in(cfg);
@@ -106,8 +118,7 @@ static void join(struct cfg *cfg)
 	for (uint32_t n = 0; n < cfg->block_cnt; n++) {
 		uint32_t next = only_next(cfg, n);
 
-		if (next == PATHPROF_GRAPH_NONE || ways_in[next] != 1 ||
-		    cfg_code_of(cfg, next)->start != cfg_code_of(cfg, n)->end)
+		if (next == PATHPROF_GRAPH_NONE || ways_in[next] != 1 || !lies_behind(cfg, n, next))
 			continue;
 		cfg->blocks[n].next = next;
 		cfg->blocks[next].joined = true;
@@ -134,7 +145,8 @@ static uint32_t head_of(const uint32_t *heads, uint32_t block)
 	return block == PATHPROF_GRAPH_NONE ? block : heads[block];
 }
 
-/* Each block's group, by the first of it. Chains lead upwards in the file, so they end. */
+/* Each block's group, by the first of it. No block is behind two, so a chain from a first one ends.
+ */
 static uint32_t *find_heads(const struct cfg *cfg)
 {
 	uint32_t *heads = ctl_alloc((cfg->block_cnt + (size_t)1) * sizeof(*heads));
@@ -307,10 +319,13 @@ const struct pathprof_graph_block *cfg_code_of(const struct cfg *cfg, uint32_t b
 char *cfg_place(const struct cfg *cfg, uint32_t block)
 {
 	const struct pathprof_graph *graph = cfg->target->graph;
-	const struct pathprof_graph_part *first =
-		&graph->parts[graph->functions[cfg->target->function].first_part];
-	uint32_t start = cfg_code_of(cfg, block)->start;
+	const struct pathprof_graph_part *first;
+	uint32_t start;
 
+	if (cfg->target->counted)
+		return ctl_printf("block %" PRIu32, block);
+	first = &graph->parts[graph->functions[cfg->target->function].first_part];
+	start = cfg_code_of(cfg, block)->start;
 	if (start >= first->start && start < first->end)
 		return ctl_printf("+0x%" PRIx32, start - first->start);
 	return ctl_printf("0x%" PRIx32, start);
@@ -318,11 +333,11 @@ char *cfg_place(const struct cfg *cfg, uint32_t block)
 
 const char *cfg_kind_name(uint32_t kind)
 {
-	static const char *const names[PATHPROF_EDGE_KIND_CNT] = {
-		"falls through", "not taken", "taken",  "jump", "switch",
-		"indirect",      "goes on",   "unwind", "call", "tail call"};
+	static const char *const names[PATHPROF_EDGE_KIND_CNT + 1] = {
+		"falls through", "not taken", "taken", "jump",      "switch", "indirect",
+		"goes on",       "unwind",    "call",  "tail call", "branch"};
 
-	return kind < PATHPROF_EDGE_KIND_CNT ? names[kind] : "unknown";
+	return kind <= CFG_WAY ? names[kind] : "unknown";
 }
 
 char *cfg_outside(const struct cfg *cfg, const struct cfg_edge *edge)

@@ -10,6 +10,10 @@
  * were not seen whole too, and are what `edges` lists. A function of which no path was seen whole
  * has them as its only measure (by_taken).
  *
+ * A function that counted its own paths (target->counted) has the compiler's blocks instead of
+ * those of machine code: they have lines, and no places; no branch and no clock adds to the counts
+ * of its paths.
+ *
  * Workload: one function, rarely above 10^4 blocks; every path of its binary that the selection
  * has, 10^5, each a walk of some 30 blocks over the graph. One thread; everything is cfg's own.
  */
@@ -22,10 +26,13 @@
 #include "../view/measure.h"
 #include "target.h"
 
+/* One of the ways out of a compiler's block, which does not tell taken from not taken. */
+#define CFG_WAY PATHPROF_EDGE_KIND_CNT
+
 struct cfg_edge {
 	uint32_t from, to; /* blocks here; to: PATHPROF_GRAPH_NONE leaves the function */
 	uint32_t leads_to; /* block of the graph; PATHPROF_GRAPH_NONE: no code of this file */
-	uint32_t kind;     /* enum pathprof_edge_kind, never CALL */
+	uint32_t kind;     /* enum pathprof_edge_kind, never CALL; CFG_WAY */
 	double weight;
 	uint64_t taken, mispredicted; /* as the profile's edges count */
 	bool hot;                     /* on the hottest path */
@@ -113,7 +120,8 @@ bool cfg_group_hot(const struct cfg *cfg, uint32_t block);
 /* Of the edges out of its block; 0 where nothing ran. */
 double cfg_edge_share(const struct cfg *cfg, uint32_t edge);
 const struct pathprof_graph_block *cfg_code_of(const struct cfg *cfg, uint32_t block);
-/* "+0x1c", within the function's first part; else "0xOFFSET". Caller frees. */
+/* "+0x1c", within the function's first part; else "0xOFFSET"; "block 7" if counted. Caller frees.
+ */
 char *cfg_place(const struct cfg *cfg, uint32_t block);
 /* "taken", "not taken", "switch", ... of an edge's kind. */
 const char *cfg_kind_name(uint32_t kind);
@@ -136,6 +144,11 @@ struct cfg_words {
 void cfg_words_of(struct cfg_words *ret_words, const struct cfg *cfg, uint32_t block,
 		  struct source_text *source);
 void cfg_words_release(struct cfg_words *words);
+
+/* cfg_counted.c: what cfg does otherwise where the target counted its own paths. */
+void cfg_counted_add_edges(struct cfg *cfg, uint32_t block);
+/* Whether the path is one of the function's: its weight is then added, or it is marked as hot. */
+bool cfg_counted_walk(struct cfg *cfg, const struct pathprof_path_row *row, bool mark);
 
 void cfg_print_text(FILE *out, const struct cfg *cfg);
 void cfg_print_json(FILE *out, const struct cfg *cfg);

@@ -100,13 +100,11 @@ static void visit(struct tally *tally, uint32_t block, uint32_t edge)
 	}
 }
 
-static void walk(struct tally *tally, const struct pathprof_path_row *row)
+static void walk_code(struct tally *tally, const struct pathprof_path_row *row)
 {
 	const struct pathprof_graph *graph = tally->cfg->target->graph;
 	uint32_t block = pathprof_graph_block_at(graph, row->start), used = 0;
 
-	tally->row = row;
-	tally->within = false;
 	for (uint32_t step = 0; block != PATHPROF_GRAPH_NONE && step < STEPS_MAX; step++) {
 		uint32_t kind = graph->blocks[block].kind;
 		bool branch = is_branch(kind);
@@ -123,12 +121,22 @@ static void walk(struct tally *tally, const struct pathprof_path_row *row)
 	}
 }
 
+static void walk(struct tally *tally, const struct pathprof_path_row *row)
+{
+	tally->row = row;
+	tally->within = false;
+	if (tally->cfg->target->counted)
+		tally->within = cfg_counted_walk(tally->cfg, row, tally->mark);
+	else
+		walk_code(tally, row);
+}
+
 /* ---------------------------------------------------------------- paths */
 
 static void keep_hottest(struct tally *tally, const struct pathprof_path_row *row)
 {
 	const struct target *target = tally->cfg->target;
-	bool begins = target_function_at(target, row->start) == target->function;
+	bool begins = target->counted || target_function_at(target, row->start) == target->function;
 
 	if (begins < tally->best_begins ||
 	    (begins == tally->best_begins && row->weight <= tally->best))
@@ -272,7 +280,8 @@ static bool edge_is_tested(const struct cfg *tested, uint32_t from, uint32_t e)
 {
 	const struct cfg_edge *edge = &tested->edges[e];
 
-	if (cfg_code_of(tested, from)->kind == PERF_BR_IND && edge->to != PATHPROF_GRAPH_NONE)
+	if (!tested->target->counted && cfg_code_of(tested, from)->kind == PERF_BR_IND &&
+	    edge->to != PATHPROF_GRAPH_NONE)
 		return tested->blocks[edge->to].weight > 0;
 	return edge->weight > 0;
 }
@@ -323,6 +332,24 @@ static void weigh_by_taken(struct cfg *cfg)
 	free(in);
 }
 
+/* What machine code has beside paths. */
+static int count_code(struct tally *tally, struct pathprof_store *store,
+		      const struct pathprof_filter *own, struct pathprof_error *error)
+{
+	struct cfg *cfg = tally->cfg;
+	int r = pathprof_store_edges(store, own, add_edge, tally, error);
+
+	if (r == 0)
+		r = pathprof_store_clocks(store, own, add_clock, tally, error);
+	if (r < 0)
+		return r;
+	for (uint32_t n = 0; n < cfg->block_cnt; n++)
+		share_out(cfg, n);
+	if (!(cfg->weight > 0))
+		weigh_by_taken(cfg);
+	return 0;
+}
+
 int cfg_count(struct cfg *cfg, struct pathprof_store *store, const struct pathprof_filter *filter,
 	      enum pathprof_window_kind kind, struct pathprof_error *error)
 {
@@ -335,16 +362,10 @@ int cfg_count(struct cfg *cfg, struct pathprof_store *store, const struct pathpr
 	r = measure_load(&cfg->measure, store, &own, kind, error);
 	if (r == 0)
 		r = pathprof_store_paths(store, &own, add_path, &tally, error);
-	if (r == 0)
-		r = pathprof_store_edges(store, &own, add_edge, &tally, error);
-	if (r == 0)
-		r = pathprof_store_clocks(store, &own, add_clock, &tally, error);
+	if (r == 0 && !cfg->target->counted)
+		r = count_code(&tally, store, &own, error);
 	if (r < 0)
 		return r;
-	for (uint32_t n = 0; n < cfg->block_cnt; n++)
-		share_out(cfg, n);
-	if (!(cfg->weight > 0))
-		weigh_by_taken(cfg);
 	tally.mark = true;
 	if (cfg->hottest.id)
 		walk(&tally, &cfg->hottest);

@@ -233,9 +233,12 @@ static void print_block(FILE *out, const struct cfg *cfg, uint32_t block,
 	print_leaving(out, cfg, cfg_last_of(cfg, block));
 	fputs("</TABLE>>", out);
 	print_style(out, cfg, block, share);
-	fprintf(out, " tooltip=\"0x%" PRIx32 ": %s %.1f, seen %" PRIu64 " times\"];\n",
-		cfg_code_of(cfg, block)->start, cfg->by_taken ? "taken" : "weight", weight,
-		cfg->blocks[block].samples);
+	if (cfg->target->counted)
+		fprintf(out, " tooltip=\"%s", words.place);
+	else
+		fprintf(out, " tooltip=\"0x%" PRIx32, cfg_code_of(cfg, block)->start);
+	fprintf(out, ": %s %.1f, seen %" PRIu64 " times\"];\n", cfg->by_taken ? "taken" : "weight",
+		weight, cfg->blocks[block].samples);
 	cfg_words_release(&words);
 }
 

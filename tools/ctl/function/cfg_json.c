@@ -12,7 +12,9 @@ static json_t *edge_json(const struct cfg *cfg, uint32_t e)
 	json_t *object = json_object();
 
 	json_add_text(object, "kind", cfg_kind_name(edge->kind));
-	if (edge->leads_to != PATHPROF_GRAPH_NONE)
+	if (cfg->target->counted)
+		json_add_count(object, "to", edge->to);
+	else if (edge->leads_to != PATHPROF_GRAPH_NONE)
 		json_add_hex(object, "to", cfg->target->graph->blocks[edge->leads_to].start);
 	else
 		json_add(object, "to", json_null());
@@ -57,6 +59,21 @@ static void add_words(json_t *object, const struct cfg_words *words)
 	json_add(object, "calls", calls);
 }
 
+/* A compiler's block has a number instead, and so have the others that were joined to it. */
+static void add_place(json_t *object, const struct cfg *cfg, uint32_t block)
+{
+	uint32_t last = cfg_last_of(cfg, block);
+
+	if (cfg->target->counted) {
+		json_add_count(object, "block", block);
+		json_add_count(object, "last_block", last);
+		return;
+	}
+	json_add_hex(object, "start", cfg_code_of(cfg, block)->start);
+	json_add_hex(object, "last", cfg_code_of(cfg, last)->last);
+	json_add_hex(object, "end", cfg_code_of(cfg, last)->end);
+}
+
 static json_t *block_json(const struct cfg *cfg, uint32_t block, struct source_text *source)
 {
 	uint32_t last = cfg_last_of(cfg, block);
@@ -65,9 +82,7 @@ static json_t *block_json(const struct cfg *cfg, uint32_t block, struct source_t
 	struct cfg_words words;
 
 	cfg_words_of(&words, cfg, block, source);
-	json_add_hex(object, "start", cfg_code_of(cfg, block)->start);
-	json_add_hex(object, "last", cfg_code_of(cfg, last)->last);
-	json_add_hex(object, "end", cfg_code_of(cfg, last)->end);
+	add_place(object, cfg, block);
 	json_add_real(object, "weight", cfg->by_taken ? 0 : weight);
 	json_add_real(object, "share", cfg_group_share(cfg, block));
 	json_add_count(object, "samples", cfg->blocks[block].samples);
@@ -96,7 +111,8 @@ static json_t *hottest_json(const struct cfg *cfg)
 		return json_null();
 	object = json_object();
 	json_add_ns(object, "id", path->id);
-	json_add_hex(object, "start", path->start);
+	if (!cfg->target->counted)
+		json_add_hex(object, "start", path->start);
 	json_add_real(object, "weight", path->weight);
 	if (target_number(cfg->target, path->start, path->length, path->outcomes, &number) == 0)
 		json_add_number(object, "number", number);
@@ -115,7 +131,8 @@ void cfg_print_json(FILE *out, const struct cfg *cfg)
 	json_add_text(object, "name", target->name);
 	json_add_text(object, "function", target->linkage);
 	json_add_binary(object, "binary", &target->id, target->binary_name);
-	json_add_hex(object, "start", target->start);
+	if (!target->counted)
+		json_add_hex(object, "start", target->start);
 	json_add_number(object, "paths", target->path_cnt);
 	json_add_count(object, "paths_seen", cfg->path_cnt);
 	measure_figure_member(object, cfg->by_time ? "TIME" : cfg_figure(cfg));

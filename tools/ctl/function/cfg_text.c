@@ -85,7 +85,8 @@ static void print_header(FILE *out, const struct cfg *cfg)
 	fprintf(out, "%s%s%s\n", ctl_style_on(CTL_NAME), name, ctl_style_off(CTL_NAME));
 	fprintf(out, "  binary    %s\n", binary);
 	fprintf(out, "  build-id  %s\n", pathprof_build_id_text(&target->id, hex));
-	fprintf(out, "  start     0x%" PRIx64 "\n", target->start);
+	if (!target->counted)
+		fprintf(out, "  start     0x%" PRIx64 "\n", target->start);
 	fprintf(out,
 		"  has       %" PRIu32 " blocks, %" PRIu32 " edges, %" PRIu32 " loops, %" PRIu64
 		" paths\n",
@@ -164,6 +165,15 @@ static void print_bar(FILE *out, double share)
 	fprintf(out, "  %s%*s", bar, pad > 0 ? pad : 0, "");
 }
 
+static void print_place(FILE *out, const struct cfg *cfg, uint32_t block, const char *place)
+{
+	fprintf(out, "\n  %c %s%-10s%s", cfg_group_hot(cfg, block) ? '*' : ' ',
+		ctl_style_on(CTL_NAME), place, ctl_style_off(CTL_NAME));
+	if (!cfg->target->counted)
+		fprintf(out, " 0x%" PRIx32 " - 0x%" PRIx32, cfg_code_of(cfg, block)->start,
+			cfg_code_of(cfg, cfg_last_of(cfg, block))->end);
+}
+
 static void print_block(FILE *out, const struct cfg *cfg, uint32_t block,
 			struct source_text *source)
 {
@@ -172,10 +182,8 @@ static void print_block(FILE *out, const struct cfg *cfg, uint32_t block,
 	struct cfg_words words;
 
 	cfg_words_of(&words, cfg, block, source);
-	fprintf(out, "\n  %c %s%-10s%s 0x%" PRIx32 " - 0x%" PRIx32 "  %s%6.2f%%%s",
-		cfg_group_hot(cfg, block) ? '*' : ' ', ctl_style_on(CTL_NAME), words.place,
-		ctl_style_off(CTL_NAME), cfg_code_of(cfg, block)->start,
-		cfg_code_of(cfg, last)->end, ctl_style_on(ctl_share_style(share)), 100 * share,
+	print_place(out, cfg, block, words.place);
+	fprintf(out, "  %s%6.2f%%%s", ctl_style_on(ctl_share_style(share)), 100 * share,
 		ctl_style_off(ctl_share_style(share)));
 	print_bar(out, share);
 	if (cfg_group_untested(cfg, block))

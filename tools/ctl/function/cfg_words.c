@@ -69,7 +69,7 @@ static void add_line(struct cfg_words *words, const struct pathprof_code *binary
 	for (int i = 0; i < words->line_cnt; i++)
 		if (words->lines[i] == line)
 			return;
-	text = source_text_line(source, binary, file, line);
+	text = binary ? source_text_line(source, binary, file, line) : NULL;
 	text = tidy(text ? text : ctl_strdup(""));
 	if (*text)
 		insert_line(words, line, text);
@@ -121,6 +121,16 @@ static char *callee_of(const struct cfg *cfg, uint32_t block)
 	return ctl_strdup(strncmp(text, "call ", 5) == 0 ? text + 5 : text);
 }
 
+static void keep_call(struct cfg_words *words, char *callee)
+{
+	if (words->call_cnt < CFG_CALLS_MAX) {
+		words->calls[words->call_cnt++] = callee;
+		return;
+	}
+	words->more_calls++;
+	free(callee);
+}
+
 static void add_call(struct cfg_words *words, const struct cfg *cfg, uint32_t block)
 {
 	switch (cfg_code_of(cfg, block)->kind) {
@@ -130,10 +140,21 @@ static void add_call(struct cfg_words *words, const struct cfg *cfg, uint32_t bl
 	default:
 		return;
 	}
-	if (words->call_cnt == CFG_CALLS_MAX)
-		words->more_calls++;
-	else
-		words->calls[words->call_cnt++] = callee_of(cfg, block);
+	keep_call(words, callee_of(cfg, block));
+}
+
+/* The line that a compiler's block begins at, and the call that was inlined there. */
+static void add_counted(struct cfg_words *words, const struct cfg *cfg, uint32_t block,
+			struct source_text *source)
+{
+	const struct target *target = cfg->target;
+	uint32_t cnt;
+	const struct pathprof_counted_line *line =
+		&pathprof_counted_functions(target->counted, &cnt)[target->function].lines[block];
+
+	if (line->crossing == PATHPROF_CROSSING_CALL)
+		keep_call(words, ctl_strdup(line->function));
+	add_line(words, target->code, line->file, (int)line->line, source);
 }
 
 void cfg_words_of(struct cfg_words *ret_words, const struct cfg *cfg, uint32_t block,
@@ -141,6 +162,10 @@ void cfg_words_of(struct cfg_words *ret_words, const struct cfg *cfg, uint32_t b
 {
 	*ret_words = (struct cfg_words){.place = cfg_place(cfg, block)};
 	for (; block != PATHPROF_GRAPH_NONE; block = cfg->blocks[block].next) {
+		if (cfg->target->counted) {
+			add_counted(ret_words, cfg, block, source);
+			continue;
+		}
 		add_lines(ret_words, cfg, cfg_code_of(cfg, block), source);
 		add_call(ret_words, cfg, block);
 	}

@@ -14,18 +14,19 @@
 
 /* ---------------------------------------------------------------- the way of one */
 
-static int open_same_build(struct counted_way *way, const struct pathprof_path_row *row,
+static int open_same_build(struct pathprof_counted **ret_counted,
+			   const struct pathprof_build_id *wanted, const char *file,
 			   struct pathprof_error *error)
 {
 	struct pathprof_build_id id;
-	int r = pathprof_counted_open(&way->counted, row->binary_name, error);
+	int r = pathprof_counted_open(ret_counted, file, error);
 
 	if (r < 0)
 		return r;
-	if (pathprof_counted_identity(way->counted, &id) < 0 ||
-	    !pathprof_build_id_equal(&id, &row->binary_id))
+	if (pathprof_counted_identity(*ret_counted, &id) < 0 ||
+	    !pathprof_build_id_equal(&id, wanted))
 		return pathprof_fail(error, -ESTALE, "%s: another build than the one that counted",
-				     row->binary_name);
+				     file);
 	return 0;
 }
 
@@ -36,7 +37,7 @@ int counted_way_load(struct counted_way *ret_way, const struct pathprof_path_row
 	int r;
 
 	*ret_way = (struct counted_way){.counted = NULL};
-	r = open_same_build(ret_way, row, error);
+	r = open_same_build(&ret_way->counted, &row->binary_id, row->binary_name, error);
 	if (r < 0)
 		return r;
 	r = pathprof_counted_way(ret_way->counted, pathprof_counted_function_of(row->start),
@@ -125,7 +126,16 @@ struct search {
 	const char *word;
 	bool is_function;
 	int64_t id;
+	struct target *target; /* what is known of the function from its row; NULL: not wanted */
 };
+
+static void keep_target(struct target *target, const struct pathprof_path_row *row)
+{
+	target->id = row->binary_id;
+	target->binary_name = ctl_strdup(row->binary_name);
+	target->function = pathprof_counted_function_of(row->start);
+	target->start = pathprof_counted_start(target->function, 0);
+}
 
 static int match(void *context, const struct pathprof_path_row *row)
 {
@@ -141,6 +151,8 @@ static int match(void *context, const struct pathprof_path_row *row)
 	if (strcmp(label, search->word) != 0)
 		return 0;
 	search->id = row->id;
+	if (search->target)
+		keep_target(search->target, row);
 	return 1;
 }
 
@@ -170,4 +182,46 @@ int counted_find_path(struct view_query *query, const char *word, int64_t *ret_i
 
 	*ret_id = search.id;
 	return r;
+}
+
+/* ---------------------------------------------------------------- a function */
+
+static int open_flow(struct target *target, struct pathprof_error *error)
+{
+	struct pathprof_error none;
+	uint32_t cnt;
+	int r = open_same_build(&target->counted, &target->id, target->binary_name, error);
+
+	if (r < 0)
+		return r;
+	r = pathprof_counted_flow(target->counted, target->function, &target->flow, &target->paths);
+	if (r < 0)
+		return pathprof_fail(error, r, "%s: its description of %s is damaged",
+				     target->binary_name, target->name);
+	target->path_cnt = pathprof_function_paths_cnt(target->paths);
+	target->linkage = ctl_strdup(
+		pathprof_counted_functions(target->counted, &cnt)[target->function].name);
+	if (apart_open_code(&target->code, target->binary_name, NULL, &none) < 0)
+		target->code = NULL;
+	return 0;
+}
+
+int counted_open_function(struct target *ret_target, struct view_query *query, const char *name,
+			  struct pathprof_error *error)
+{
+	struct target target = {.symbols = query->symbols};
+	struct search search = {
+		.query = query, .word = name, .is_function = true, .target = &target};
+	int r = find(&search, error);
+
+	if (r < 0 || !search.id)
+		return r;
+	target.name = ctl_strdup(name);
+	r = open_flow(&target, error);
+	if (r < 0) {
+		target_release(&target);
+		return r;
+	}
+	*ret_target = target;
+	return 1;
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Paths that programs counted themselves (pathprof/path_counts.h): found by their number, and shown
- * as the lines of source that they ran over. Names of functions are in the store, lines in the
- * program's file, which must be the same build.
+ * Paths that programs counted themselves (pathprof/path_counts.h): found by their number, shown as
+ * the lines of source that they ran over, and their functions with the flow that was compiled.
+ * Names of functions are in the store, lines in the program's file, which must be the same build.
  */
 #ifndef CTL_COUNTED_H
 #define CTL_COUNTED_H
 
 #include "../view/view.h"
 #include "pathprof/path_counts.h"
+#include "target.h"
 
 struct counted_way {
 	struct pathprof_counted *counted; /* whose the lines are */
@@ -24,6 +25,12 @@ void counted_way_release(struct counted_way *way);
 void counted_way_print(FILE *out, const struct counted_way *way);
 json_t *counted_way_json(const struct counted_way *way);
 
+/*
+ * The function of that name among those that counted their paths. 1; 0: none has it, *ret_target is
+ * untouched; -errno, error filled: it is there and cannot be shown.
+ */
+int counted_open_function(struct target *ret_target, struct view_query *query, const char *name,
+			  struct pathprof_error *error);
 /* Whether a counted function of that name is among what is selected. -errno, error filled. */
 int counted_has_function(struct view_query *query, const char *name, struct pathprof_error *error);
 /* The counted path FUNCTION:NUMBER; *ret_id 0: there is none. -errno, error filled. */

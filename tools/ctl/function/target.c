@@ -311,9 +311,9 @@ static int fail_to_find(struct search *search, const char *word)
 	char why[256];
 
 	if (search->cnt == 0 && search->counted_cnt)
-		return ctl_fail("%s: programs counted their paths themselves, and no graph of code "
-				"goes with that: pathprofctl paths and show FUNCTION:NUMBER know "
-				"them",
+		return ctl_fail("%s: no function of that name: programs counted their paths "
+				"themselves, and pathprofctl top --by functions lists those that "
+				"ran",
 				word);
 	if (search->cnt == 0)
 		return ctl_fail("%s: nothing matches: %s", word,
@@ -444,6 +444,9 @@ void target_release(struct target *target)
 	if (target->paths)
 		pathprof_flow_release(&target->flow);
 	pathprof_graph_free(target->graph);
+	if (target->counted)
+		pathprof_code_free(target->code);
+	pathprof_counted_free(target->counted);
 	free(target->binary_name);
 	free(target->name);
 	free(target->linkage);
@@ -473,6 +476,10 @@ int target_number(const struct target *target, uint64_t start, uint32_t length, 
 	uint64_t next;
 	int r = -ENOENT;
 
+	if (target->counted) {
+		*ret_number = pathprof_counted_number_of(start);
+		return 0;
+	}
 	if (target_function_at(target, start) == target->function)
 		r = pathprof_function_paths_split_descriptor(target->paths, target->graph, start,
 							     length, outcomes, ret_number,

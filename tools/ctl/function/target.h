@@ -21,6 +21,7 @@
 #include "pathprof/flow.h"
 #include "pathprof/function_paths.h"
 #include "pathprof/graph.h"
+#include "pathprof/path_counts.h"
 
 struct target {
 	struct pathprof_build_id id;
@@ -28,11 +29,16 @@ struct target {
 	struct pathprof_code *code;
 	struct symbols *symbols; /* of the query */
 	struct pathprof_graph *graph;
-	uint32_t function; /* of the graph */
+	/*
+	 * What described the function that counted its own paths (counted.h): flow and paths are
+	 * the compiler's, and there is no graph. NULL: they are those of machine code.
+	 */
+	struct pathprof_counted *counted;
+	uint32_t function; /* of the graph, or of those counted */
 	struct pathprof_flow flow;
 	struct pathprof_function_paths *paths;
 	uint64_t path_cnt;
-	uint64_t start; /* file offset */
+	uint64_t start; /* file offset; of a counted one that of its path 0 */
 	char *name;     /* for people; binary+0xOFFSET without a symbol */
 	char *linkage;  /* "": none */
 };

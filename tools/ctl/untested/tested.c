@@ -24,8 +24,15 @@ static int refuse(const struct reading *reading, const struct pathprof_window_ro
 			     "%s is no tested set: its window %" PRId64
 			     " is of source %s, and what samples did not show may have been "
 			     "tested all the same; `pathprof-trace --paths` counts every path of "
-			     "a run",
+			     "a run, and a program that pathprof-cc built its own",
 			     reading->file, row->id, source ? source : "unknown");
+}
+
+/* Of a program that counted itself: every path, where samples come with bursts. */
+static bool is_counted(const struct pathprof_window_row *row)
+{
+	return row->source == PATHPROF_SOURCE_IMPORT && row->basis == PATHPROF_BASIS_BRANCHES &&
+	       !row->totals.bursts && row->totals.paths;
 }
 
 /* Newest first. */
@@ -42,7 +49,8 @@ static int take_run(void *context, const struct pathprof_window_row *row)
 		.nowhere = row->totals.drops[PATHPROF_DROP_UNRESOLVED],
 	};
 
-	if (row->source != PATHPROF_SOURCE_TRACE)
+	tested->counted |= is_counted(row);
+	if (row->source != PATHPROF_SOURCE_TRACE && !is_counted(row))
 		return refuse(reading, row);
 	ctl_grow(&tested->runs, tested->run_cnt, &tested->run_room);
 	tested->runs[tested->run_cnt++] = run;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A tested set: profile files in which every window is a run of which every path was counted
- * (pathprof-trace --paths). A file with anything else in it is refused: a path that samples did not
- * show may have been tested all the same.
+ * (pathprof-trace --paths, or programs that counted themselves). A file with anything else in it is
+ * refused: a path that samples did not show may have been tested all the same.
  *
  * Workload: some thousand runs of some ten thousand paths. Ownership: rows are borrowed. One
  * thread.
@@ -27,6 +27,7 @@ struct tested {
 	struct pathprof_store *store;
 	struct tested_run *runs; /* oldest first */
 	size_t run_cnt, run_room;
+	bool counted; /* by programs themselves: its paths are the compiler's, by number */
 };
 
 /* -EINVAL: it is no tested set, or an empty one. -errno. error filled. */
