@@ -100,7 +100,7 @@ static void linear_close(struct linear *l)
 	close(l->fd);
 }
 
-/* Innermost, then global over weak over local, then the shorter, then by name. */
+/* Innermost, then global over weak over local, then the smaller, then the shorter name. */
 static const struct known *better(const struct known *a, const struct known *b)
 {
 	if (!a || b->start != a->start)
@@ -109,6 +109,8 @@ static const struct known *better(const struct known *a, const struct known *b)
 		return b->rank > a->rank ? b : a;
 	if (a->size != b->size)
 		return b->size < a->size ? b : a;
+	if (strlen(a->name) != strlen(b->name))
+		return strlen(b->name) < strlen(a->name) ? b : a;
 	return strcmp(b->name, a->name) < 0 ? b : a;
 }
 
@@ -400,7 +402,7 @@ static void test_awkward_symbols(void)
 		{0x27, "inner"},  {0x28, "outer"},   {0x30, "outer"},   {0x4f, "outer"},
 		{0x50, NULL},     {0x54, "short"},   {0x58, "a_long"},  {0x5c, NULL},
 		{0x6f, "left"},   {0x70, "right"},   {0x78, "right"},   {0x80, NULL},
-		{0x90, "global"}, {0x9f, "global"},  {0xa0, "earlier"}, {0xb0, NULL},
+		{0x90, "global"}, {0x9f, "global"},  {0xa0, "later"},   {0xb0, NULL},
 		{0xc0, "bare"},   {0xcf, "bare"},    {0xd0, "after"},   {0xd8, NULL},
 		{0xe0, NULL},     {0xf0, "endless"}, {0xff, "endless"},
 	};

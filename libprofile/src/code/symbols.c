@@ -106,6 +106,14 @@ static bool append(struct pathprof_code *code, size_t *room, const struct pp_sym
 	return true;
 }
 
+/* Names of one function: people know the shortest, sqrt and not f32xsqrtf64. */
+static int by_name(const char *a, const char *b)
+{
+	size_t a_len = strlen(a), b_len = strlen(b);
+
+	return a_len != b_len ? (a_len > b_len) - (a_len < b_len) : strcmp(a, b);
+}
+
 /* Of those that start together the better one comes later: the search goes backwards. */
 static int by_start(const void *x, const void *y)
 {
@@ -119,7 +127,7 @@ static int by_start(const void *x, const void *y)
 		return a->rank - b->rank;
 	if (a->end != b->end)
 		return a->end > b->end ? -1 : 1;
-	return strcmp(b->name, a->name);
+	return by_name(b->name, a->name);
 }
 
 /*
