@@ -243,6 +243,29 @@ static void test_pool(void)
 	CU_ASSERT_TRUE(functions[2].time.high > 0.002);
 }
 
+/* A function of the pool may be ten times as slow as its instructions say: its samples bound it. */
+static void test_pool_intervals(void)
+{
+	struct pathprof_shares_function functions[] = {
+		{.clock_samples = 298}, {.clock_samples = 1}, {.clock_samples = 1}};
+	struct pathprof_shares_path paths[] = {
+		{.function = 0, .samples = 5000, .weight = 5000, .insns = 90000},
+		{.function = 1, .samples = 5000, .weight = 5000, .insns = 50},
+		{.function = 1, .samples = 5000, .weight = 5000, .insns = 50},
+		{.function = 2, .samples = 5000, .weight = 5000, .insns = 5000},
+	};
+	struct pathprof_shares shares = {functions, 3, paths, 4, 300, 5000};
+	struct pathprof_share one = pathprof_share_of_samples(1, 300);
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	NEAR(functions[1].time.value, 2.0 / 300 * 100 / 5100);
+	NEAR(functions[1].time.high, one.high);
+	NEAR(functions[2].time.low, one.low);
+	CU_ASSERT_TRUE(functions[2].time.high > one.high);
+	CU_ASSERT_TRUE(paths[1].time.high > one.high / 3 && paths[1].time.high < one.high);
+	CU_ASSERT_TRUE(paths[3].time.low < paths[3].time.value / 2);
+}
+
 /* Nobody in the pool has a sample: who has three at most is taken in, and nobody who has more. */
 static void test_pool_without_samples(void)
 {
@@ -579,6 +602,7 @@ static const struct unit_test tests[] = {
 	{"time of paths too long for a window may be anybody's", test_too_long},
 	{"runs of paths too long for a window are allowed for", test_too_long_runs},
 	{"functions that the clock hardly saw share their samples", test_pool},
+	{"intervals in the pool reach as far as a function's own samples", test_pool_intervals},
 	{"functions that the clock never saw take little from others", test_pool_without_samples},
 	{"time where no path was seen", test_time_elsewhere},
 	{"without a clock runs follow the weights", test_without_a_clock},

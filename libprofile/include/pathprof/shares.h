@@ -22,7 +22,8 @@
  * the clock found once or never form a pool: T is that of the pool, and I(q) are summed over all of
  * it. So a path that was plainly seen has figures above zero, and the functions' TIME still adds
  * up. A pool without any sample takes in the functions that have the fewest, if that is three at
- * most; where others have more, its TIME is 0 with the upper bound of zero samples.
+ * most; where others have more, its TIME is 0 with the upper bound of zero samples. Intervals of
+ * its members reach at least as far as those of their own samples.
  *
  * RUNS follow the weights alone: windows that cover equal stretches see each path in proportion to
  * its runs already, and T(f) / I would bring in that instructions take unequal time. Without clock

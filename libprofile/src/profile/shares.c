@@ -355,6 +355,25 @@ static struct pathprof_share time_of(const struct work *work, const struct strat
 }
 
 /*
+ * That instructions stand for time is least true between functions, and a pool shares out its time
+ * by nothing else: a member's interval reaches as far as that of its own clock samples, and the
+ * intervals of its paths grow with it.
+ */
+static void widen_in_pool(const struct work *work, size_t function, struct pathprof_share *share)
+{
+	struct pathprof_share by_pool =
+		time_of(work, &work->strata[0], &work->groups[function], NULL);
+	struct pathprof_share own = pathprof_share_of_samples(
+		work->shares->functions[function].clock_samples, work->shares->clock_samples);
+
+	if (own.low < by_pool.low)
+		share->low *= own.low / by_pool.low;
+	if (own.high > by_pool.high)
+		share->high =
+			fmax(fmin(share->high * own.high / by_pool.high, own.high), share->high);
+}
+
+/*
  * r among what was seen, of a group whose sum deviates by `deviation`, while its paths taken for
  * independent would scatter by runs_scatter.
  */
@@ -394,6 +413,8 @@ static void fill_path(const struct work *work, struct pathprof_shares_path *path
 	path->time = unknown;
 	if (path->insns > 0 && work->shares->clock_samples)
 		path->time = time_of(work, stratum, &group, path);
+	if (path->insns > 0 && work->shares->clock_samples && stratum == &work->strata[0])
+		widen_in_pool(work, path->function, &path->time);
 	path->runs = runs_share(work, &group, r * sqrt(v));
 }
 
@@ -404,11 +425,12 @@ static void fill_function(const struct work *work, size_t index)
 	const struct stratum *stratum = stratum_of(work, index);
 	const struct group *group = &work->groups[index];
 
-	if (group->insns > 0 && stratum->members > 1 && work->shares->clock_samples)
+	function->time =
+		pathprof_share_of_samples(function->clock_samples, work->shares->clock_samples);
+	if (group->insns > 0 && stratum->members > 1 && work->shares->clock_samples) {
 		function->time = time_of(work, stratum, group, NULL);
-	else
-		function->time = pathprof_share_of_samples(function->clock_samples,
-							   work->shares->clock_samples);
+		widen_in_pool(work, index, &function->time);
+	}
 	function->runs = group->runs > 0 ? runs_share(work, group, group->runs_deviation) : unknown;
 }
 
