@@ -21,10 +21,21 @@ static pid_t helper_of(const struct pp_service *service)
 	return 0;
 }
 
+/* What the tracker has heard of is of the family, ended or not. */
+static bool is_of_others(const struct pp_service *service, const struct pp_cpu_sample *sample)
+{
+	const struct pp_resolver *resolver = &service->resolver;
+
+	return pp_clock_sees_others(service->clock) && resolver->in_view &&
+	       !resolver->in_view(resolver->context, sample->pid);
+}
+
 static void on_sample(void *context, const struct pp_cpu_sample *sample)
 {
 	struct pp_service *service = context;
 
+	if (is_of_others(service, sample))
+		return;
 	if (!sample->kernel && sample->pid > 0)
 		service->user_ns += PP_NSEC_PER_SEC / service->config.clock_hz;
 	pp_window_add_clock(service->window, sample);

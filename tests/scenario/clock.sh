@@ -117,6 +117,30 @@ check recording "ticks $ticks, samples $samples" shares_agree "$ticks" "$samples
 check recording-nothing-else "$(sql 'SELECT DISTINCT comm FROM processes' | paste -sd ' ')" test \
 	"$(sql "SELECT count(*) FROM processes WHERE comm NOT IN ('sh', 'perl', 'pathprofd')")" -eq 0
 
+# Processes of some milliseconds, one after the other, beside one that goes on: nothing of what they are
+# is seen by a clock that begins a period with each of them. The program that starts them says what
+# they took together, and the other one what it took.
+short='for (1 .. 120) { unless (fork) { $x = $x * 3 % 7919 for 1 .. 180000; exit } wait } my @t = times; print STDERR "$$ " . ($t[2] + $t[3]) . "\n"'
+short_share() { # what share of the samples short processes have, and of the time
+	read -r parent short_s < <(head -n 1 "$tmp/times")
+	read -r long long_s < <(tail -n 1 "$tmp/times")
+	all=$(sql 'SELECT sum(samples) FROM clock_counts')
+	rest=$((all - $(samples_of "$long") - $(samples_of "$parent")))
+	awk -v n="$all" -v k="$rest" -v s="$short_s" -v l="$long_s" 'BEGIN { print k / n, s / (s + l), n }'
+}
+rm -f "$db"*
+"$pathprofd" --record --quiet --overhead 1 --db "$db" -- sh -c "perl -e '$short'; perl -e '$spin' 1" 2>"$tmp/times"
+figures=$(short_share)
+check short-lived "$figures" awk -v f="$figures" 'BEGIN { split(f, s, " "); off = s[1] - s[2]; if (off < 0) off = -off
+	exit !(s[2] > 0.1 && s[3] > 50 && off < 0.05 + 5 * sqrt(s[2] * (1 - s[2]) / s[3])) }'
+# Without rights the events are each process's own: more than half of it is seen.
+rm -f "$db"*
+mkdir "$tmp/own" && cp "$pathprofd" "$tmp/own" && chmod -R a+rwX "$tmp" && db=$tmp/own/db
+setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all "$tmp/own/pathprofd" --record --quiet --overhead 1 --db "$db" -- \
+	sh -c "perl -e '$short'; perl -e '$spin' 1" 2>"$tmp/times"
+figures=$(short_share)
+check short-lived-without-rights "$figures" awk -v f="$figures" 'BEGIN { split(f, s, " "); exit !(s[2] > 0.1 && s[3] > 50 && s[1] > s[2] / 2) }'
+
 # No clock: the starts of bursts are the samples.
 rm -f "$db"*
 "$pathprofd" --record --quiet --overhead 20 --clock 0 --db "$db" -- \
