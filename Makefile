@@ -220,11 +220,11 @@ DEB_PACKAGES := build-essential debhelper dh-dkms dpkg-dev lintian
 DIST_PACKAGES := dpkg-dev patchelf
 TRY_PACKAGES := mmdebstrap buildah python3-yaml
 # Of make test, make check and make check-all; each needs those before it as well.
-TEST_PACKAGES := libcunit1-dev clang-format libc6-dbg python3 prometheus binutils git g++ pkg-config procps \
-	util-linux
+TEST_PACKAGES := libcunit1-dev clang-format libc6-dbg python3 prometheus binutils bzip2 libbz2-dev git g++ \
+	pkg-config procps util-linux
 CHECK_PACKAGES := $(TEST_PACKAGES) clang-tidy cppcheck perl bzip2 gzip xz-utils sqlite3 tmux systemd \
 	gdb strace bsdutils qemu-user gnuplot-nox lua5.4 graphviz openssl linux-perf zsh fish zstd \
-	clang-22 llvm-22-dev libclang-rt-22-dev bolt-22 jq curl prometheus-alertmanager libbz2-dev
+	clang-22 llvm-22-dev libclang-rt-22-dev bolt-22 jq curl prometheus-alertmanager
 CHECK_ALL_PACKAGES := $(CHECK_PACKAGES) libclang-rt-14-dev llvm lld llvm-22 bolt-19 autofdo golang-go rustc nodejs default-jdk-headless postgresql redis-server nginx-light apache2-utils x264 cmake meson ninja-build autoconf automake libtool ccache tcl \
 	$(DEB_PACKAGES)
 # The machine that the kernel module is run in, and what builds it. Kernels are not installed

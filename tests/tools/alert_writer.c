@@ -52,7 +52,8 @@ static void make(struct pathprof_alert_row *state, struct pathprof_message_row *
 	int64_t now_ns = wall_ns();
 
 	snprintf(json, 512,
-		 "{\"version\":1,\"status\":\"%s\",\"rule\":\"fast\",\"binary\":\"%s\",\"paths\":[]"
+		 "{\"version\":1,\"status\":\"%s\",\"rule\":\"fast\",\"binary\":\"%.300s\","
+		 "\"paths\":[]"
 		 "}",
 		 fired ? "firing" : "resolved", binary);
 	*state = (struct pathprof_alert_row){
