@@ -145,11 +145,12 @@ static void test_family(void)
 	CU_ASSERT(cpu_s > 1.5 * RUN_MS / 1000.0);
 	/* a host that takes the CPU away also takes its timer's strikes */
 	CU_ASSERT((double)seen.cnt < 1.15 * HZ * cpu_s + 10);
-	CU_ASSERT((double)seen.cnt > 0.5 * HZ * cpu_s);
+	/* of a clock of the whole system, other programs' samples may be among those lost */
+	CU_ASSERT((double)(seen.cnt + lost) > 0.5 * HZ * cpu_s);
 	CU_ASSERT(seen.of_child > seen.cnt / 4 && seen.of_child < seen.cnt * 3 / 4);
 	CU_ASSERT(pp_clock_sees_kernel(clock) || !seen.kernel);
 	CU_ASSERT(pp_clock_sees_others(clock) || !seen.others);
-	CU_ASSERT_EQUAL(lost, 0);
+	CU_ASSERT(lost == 0 || pp_clock_sees_others(clock));
 	pp_clock_free(clock);
 }
 

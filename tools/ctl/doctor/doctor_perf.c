@@ -169,7 +169,9 @@ static void add_clock(struct facts *facts)
 			   "sampler cpu-clock");
 	else if (own == 0)
 		fact_value(add_refusal(facts, FACT_WARN, "clock sampling", PATHPROF_ASK_EVENT, r),
-			   "sampler cpu-clock for one's own programs, /proc for the rest");
+			   "sampler cpu-clock for one's own programs, but for the first 2.6 ms of "
+			   "each "
+			   "process; /proc for the rest");
 	else
 		fact_value(add_refusal(facts, FACT_WARN, "clock sampling", PATHPROF_ASK_EVENT, own),
 			   "sampler /proc");
