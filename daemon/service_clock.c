@@ -21,7 +21,7 @@ static pid_t helper_of(const struct pp_service *service)
 	return 0;
 }
 
-/* What the tracker has heard of is of the family, ended or not. */
+/* The tracker has heard of all that is of the family, ended or not. */
 static bool is_of_others(const struct pp_service *service, const struct pp_cpu_sample *sample)
 {
 	const struct pp_resolver *resolver = &service->resolver;

@@ -145,7 +145,7 @@ END
 "$ctl" cfg main --db numbers.db --format dot >dot 2>said && grep -q 'block 1.*even.c:19' dot && "$ctl" cfg main --db numbers.db -o main.svg 2>said &&
 	grep -q '</svg>' main.svg && ok "cfg as a picture" || not_ok "cfg as a picture" "$(tail -n 1 said)"
 
-# What a tested set did not run: here the trap.
+# A tested set shows what it did not run: here the trap.
 "$ctl" cfg main --db numbers.db --tested tested.db --json >untested.json 2>said
 [ "$(jq -c '[.blocks[] | select(.untested) | .line]' untested.json)" = "[$(grep -n trap even.c | cut -d: -f1)]" ] &&
 	[ "$(jq '[.blocks[].edges[] | select(.untested)] | length' untested.json)" = 1 ] && [ ! -s said ] &&

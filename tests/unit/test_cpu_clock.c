@@ -44,7 +44,7 @@ static void spin(int cpu_ms)
 	} while (used.tv_sec * 1000 + used.tv_nsec / 1000000 < cpu_ms);
 }
 
-/* Of the child's child, which the clock of the whole system cannot tell from others. */
+/* The child's child: the clock of the whole system cannot tell it from others. */
 static volatile pid_t *grandchild;
 
 /* A child that waits for its pipe, then runs, itself and in a child of its own. */

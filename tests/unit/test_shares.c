@@ -266,7 +266,7 @@ static void test_pool_intervals(void)
 	CU_ASSERT_TRUE(paths[3].time.low < paths[3].time.value / 2);
 }
 
-/* Nobody in the pool has a sample: who has three at most is taken in, and nobody who has more. */
+/* A pool without samples takes in functions that have three at most, and none that have more. */
 static void test_pool_without_samples(void)
 {
 	struct pathprof_shares_function functions[] = {{.clock_samples = 3}, {0}, {0}};

@@ -161,7 +161,7 @@ static int mark_untested(const struct ctl_options *options, struct cfg *cfg)
 	return CTL_OK;
 }
 
-/* Of those that counted their paths, else of machine code. CTL_OK, or said. */
+/* A function that counted its paths, else one of machine code. CTL_OK, or said. */
 static int open_target(struct target *ret_target, struct view_query *query,
 		       const struct ctl_options *options)
 {

@@ -332,7 +332,7 @@ static void weigh_by_taken(struct cfg *cfg)
 	free(in);
 }
 
-/* What machine code has beside paths. */
+/* Machine code has edges and clock samples beside paths. */
 static int count_code(struct tally *tally, struct pathprof_store *store,
 		      const struct pathprof_filter *own, struct pathprof_error *error)
 {

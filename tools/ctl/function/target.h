@@ -30,7 +30,7 @@ struct target {
 	struct symbols *symbols; /* of the query */
 	struct pathprof_graph *graph;
 	/*
-	 * What described the function that counted its own paths (counted.h): flow and paths are
+	 * The description of a function that counted its own paths (counted.h): flow and paths are
 	 * the compiler's, and there is no graph. NULL: they are those of machine code.
 	 */
 	struct pathprof_counted *counted;

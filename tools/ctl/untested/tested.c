@@ -28,7 +28,8 @@ static int refuse(const struct reading *reading, const struct pathprof_window_ro
 			     reading->file, row->id, source ? source : "unknown");
 }
 
-/* Of a program that counted itself: every path, where samples come with bursts. */
+/* A program that counted itself has every path in a window without bursts; samples come with them.
+ */
 static bool is_counted(const struct pathprof_window_row *row)
 {
 	return row->source == PATHPROF_SOURCE_IMPORT && row->basis == PATHPROF_BASIS_BRANCHES &&
