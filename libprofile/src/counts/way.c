@@ -38,6 +38,7 @@ int pathprof_counted_flow(const struct pathprof_counted *counted, uint32_t funct
 			  struct pathprof_function_paths **ret_paths)
 {
 	const struct pathprof_counted_function *f;
+	struct pathprof_function_paths *paths;
 	int r;
 
 	if (function >= counted->function_cnt)
@@ -46,13 +47,15 @@ int pathprof_counted_flow(const struct pathprof_counted *counted, uint32_t funct
 	r = pathprof_flow_init_arcs(ret_flow, f->node_cnt, f->arcs, f->arc_cnt);
 	if (r < 0)
 		return r;
-	r = pathprof_function_paths_new(ret_paths, ret_flow, PATHPROF_CUT_BACK_EDGES);
-	if (r == 0 && pathprof_function_paths_cnt(*ret_paths) != f->path_cnt) {
-		pathprof_function_paths_free(*ret_paths);
+	r = pathprof_function_paths_new(&paths, ret_flow, PATHPROF_CUT_BACK_EDGES);
+	if (r == 0 && pathprof_function_paths_cnt(paths) != f->path_cnt) {
+		pathprof_function_paths_free(paths);
 		r = -EINVAL;
 	}
 	if (r < 0)
 		pathprof_flow_release(ret_flow);
+	else
+		*ret_paths = paths;
 	return r;
 }
 
