@@ -151,6 +151,8 @@ END
 	[ "$(jq '[.blocks[].edges[] | select(.untested)] | length' untested.json)" = 1 ] && [ ! -s said ] &&
 	ok "cfg --tested" || not_ok "cfg --tested" "$(jq -c '[.blocks[] | select(.untested) | .line]' untested.json): $(tail -n 1 said)"
 refused "untested of counted paths" "cfg FUNCTION --tested" "$ctl" untested tested.db --db numbers.db
+"$ctl" tested merge -o merged.db tested.db 2>said
+refused "untested of merged ones" "cfg FUNCTION --tested" "$ctl" untested merged.db --db numbers.db
 # A description that was changed, byte by byte, is refused or shown, and harms nobody.
 cp numbers kept
 read -r offset size < <(readelf -SW numbers | sed -nE 's/.* \.pathprof +PROGBITS +[0-9a-f]+ ([0-9a-f]+) ([0-9a-f]+) .*/0x\1 0x\2/p')

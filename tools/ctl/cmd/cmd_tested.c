@@ -24,6 +24,7 @@
 /* One run on its way from a file into another. */
 struct copy {
 	struct pathprof_store *from;
+	bool counted; /* what it holds: tested.h */
 	struct pathprof_filter window;
 	struct pathprof_profile profile;
 	uint32_t process;
@@ -110,7 +111,7 @@ static int read_run(struct copy *copy, const struct tested_run *run, struct path
 	pathprof_profile_clear(p);
 	p->begin_ns = run->begin_ns;
 	p->end_ns = run->end_ns;
-	p->source = PATHPROF_SOURCE_TRACE;
+	p->source = copy->counted ? PATHPROF_SOURCE_IMPORT : PATHPROF_SOURCE_TRACE;
 	p->basis = PATHPROF_BASIS_BRANCHES;
 	p->totals.paths = run->count;
 	p->totals.drops[PATHPROF_DROP_TABLE_FULL] = run->lost;
@@ -151,6 +152,7 @@ static int merge_file(const char *file, struct pathprof_store *store, struct pat
 	if (r < 0)
 		return r;
 	copy.from = tested.store;
+	copy.counted = tested.counted;
 	r = pathprof_profile_init(&copy.profile, PROFILE_BYTES);
 	if (r < 0)
 		pathprof_fail(error, r, "out of memory");
