@@ -49,7 +49,7 @@ fi
 
 redis_client() {
 	answers redis-cli -s redis.socket PING &&
-		busy redis-server redis-benchmark -s redis.socket -q -n 20000 -P 16 -t set,get,incr,lpush,hset,zadd &&
+		busy redis-server redis-benchmark -s redis.socket -q -n 200000 -P 16 -t set,get,incr,lpush,hset,zadd &&
 		{ redis-cli -s redis.socket SHUTDOWN NOSAVE || true; }
 }
 have redis-server redis-cli redis-benchmark && served redis redis_client redis-server --port 0 --unixsocket redis.socket --save ""
