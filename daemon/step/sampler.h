@@ -14,8 +14,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "step_family.h"
+
 struct pp_sampler_config {
 	pid_t only_pid; /* 0: the whole system; else this process, its threads and descendants */
+	struct pp_step_family *family; /* who else is known of it; NULL: by /proc alone */
 	uint32_t frequency_hz;
 	bool realtime;     /* on isolated CPUs, too */
 	pid_t exclude[2];  /* processes never reported: the daemon and the stepper */

@@ -10,6 +10,9 @@
  * one may be had. The period is drawn anew after each pick, so that no loop of the same length
  * can hide.
  *
+ * One process family is picked from the samples of all CPUs as well, where they are allowed. Events
+ * that a thread inherits begin a full period: threads that live for less are never seen by them.
+ *
  * One thread.
  */
 #include "sampler.h"
@@ -34,7 +37,8 @@ struct perf_sampler {
 	uint64_t period_ns;
 	uint64_t random;
 	size_t cpu_cnt;
-	bool is_off; /* its events are */
+	bool is_inherited; /* events follow the family's threads; else CPUs */
+	bool is_off;       /* its events are */
 	struct pp_cpu_clock *clock;
 };
 
@@ -47,10 +51,15 @@ struct choice {
 	uint64_t cnt; /* of them: fresh ones, or stale ones while none is fresh */
 };
 
-static bool is_excluded(const struct perf_sampler *sampler, pid_t pid)
+static bool is_wanted(const struct perf_sampler *sampler, pid_t pid)
 {
+	const struct pp_sampler_config *config = &sampler->config;
+
 	/* 0: outside our pid namespace, -1: ended. */
-	return pid <= 0 || pid == sampler->config.exclude[0] || pid == sampler->config.exclude[1];
+	if (pid <= 0 || pid == config->exclude[0] || pid == config->exclude[1])
+		return false;
+	return !config->only_pid || sampler->is_inherited ||
+	       pp_step_family_has(config->family, config->only_pid, pid);
 }
 
 /* Each sample gets the same chance: the nth replaces the choice with probability 1/n. */
@@ -59,7 +68,7 @@ static void consider(void *context, const struct pp_cpu_sample *sample)
 	struct choice *choice = context;
 	bool fresh = sample->time_ns >= choice->oldest_ns;
 
-	if (is_excluded(choice->sampler, sample->pid))
+	if (!is_wanted(choice->sampler, sample->pid))
 		return;
 	choice->seen++;
 	if ((choice->cpu >= 0 && sample->cpu != choice->cpu) || (choice->sample.fresh && !fresh))
@@ -132,15 +141,28 @@ static int allocate(struct perf_sampler **ret_sampler, const struct pp_sampler_c
 	return 0;
 }
 
+static int open_clock(struct perf_sampler *sampler)
+{
+	struct pp_cpu_clock_config events = clock_config(&sampler->config);
+	int code;
+
+	events.only_pid = 0;
+	code = pp_cpu_clock_open(&sampler->clock, &events);
+	if ((code != -EACCES && code != -EPERM) || !sampler->config.only_pid)
+		return code;
+	sampler->is_inherited = true;
+	events.only_pid = sampler->config.only_pid;
+	return pp_cpu_clock_open(&sampler->clock, &events);
+}
+
 static int perf_open(struct pp_sampler **ret_sampler, const struct pp_sampler_config *config)
 {
-	const struct pp_cpu_clock_config events = clock_config(config);
 	struct perf_sampler *sampler;
 	int code = allocate(&sampler, config);
 
 	if (code)
 		return code;
-	code = pp_cpu_clock_open(&sampler->clock, &events);
+	code = open_clock(sampler);
 	if (code) {
 		perf_free(&sampler->base);
 		return code;
@@ -195,7 +217,7 @@ static void perf_pause(struct pp_sampler *base)
 {
 	struct perf_sampler *sampler = (struct perf_sampler *)base;
 
-	if (sampler->config.only_pid && pp_cpu_clock_event_cnt(sampler->clock) <= PAUSE_MAX)
+	if (sampler->is_inherited && pp_cpu_clock_event_cnt(sampler->clock) <= PAUSE_MAX)
 		switch_events(sampler, true);
 }
 

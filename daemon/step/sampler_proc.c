@@ -27,7 +27,6 @@
 #define TABLE_SLOTS    (1u << 15)
 #define TABLE_FILL_MAX (TABLE_SLOTS / 4 * 3)
 #define PERIOD_MIN_NS  (50 * PP_NSEC_PER_MSEC)
-#define DEPTH_MAX      64
 
 struct entry {
 	int64_t key; /* a thread's id, or the negative id of a process; 0: free */
@@ -111,27 +110,12 @@ static void scan_threads(struct proc_sampler *sampler, pid_t pid)
 	closedir(dir);
 }
 
-static bool is_wanted(const struct proc_sampler *sampler, pid_t pid,
-		      const struct pp_step_stat *stat)
+static bool is_wanted(const struct proc_sampler *sampler, pid_t pid)
 {
-	pid_t ancestor = pid;
-	pid_t parent = stat->ppid;
-
 	if (pid == sampler->config.exclude[0] || pid == sampler->config.exclude[1])
 		return false;
-	if (!sampler->config.only_pid)
-		return true;
-	for (int depth = 0; ancestor > 1 && depth < DEPTH_MAX; depth++) {
-		struct pp_step_stat up;
-
-		if (ancestor == sampler->config.only_pid)
-			return true;
-		ancestor = parent;
-		if (ancestor <= 1 || pp_step_read_stat(ancestor, ancestor, &up))
-			return false;
-		parent = up.ppid;
-	}
-	return false;
+	return !sampler->config.only_pid ||
+	       pp_step_family_has(sampler->config.family, sampler->config.only_pid, pid);
 }
 
 static void scan_process(struct proc_sampler *sampler, pid_t pid)
@@ -141,7 +125,7 @@ static void scan_process(struct proc_sampler *sampler, pid_t pid)
 	if (pp_step_read_stat(pid, 0, &stat))
 		return;
 	/* A new process is looked into as well, so that its threads have a past next time. */
-	if (growth(sampler, -(int64_t)pid, &stat) && is_wanted(sampler, pid, &stat))
+	if (growth(sampler, -(int64_t)pid, &stat) && is_wanted(sampler, pid))
 		scan_threads(sampler, pid);
 }
 

@@ -335,13 +335,38 @@ static int read_records(struct step_source *source, const struct pp_source_sink 
 	}
 }
 
-/* ---- those who put steppers to sleep */
+/* ---- what both learn from each other */
 
 /* Takes over the processes that the stepper has found silent since the last time. */
 static void learn_silent(struct step_source *source)
 {
 	if (source->hold)
 		pp_silent_learn(&source->hold->silent, &source->silent_seen);
+}
+
+/* The tracker works out when a process began from its fork, which may be a tick off. */
+static bool is_member(void *context, pid_t pid, uint64_t start_time)
+{
+	const struct pp_resolver *resolver = context;
+	const struct pp_track_process *process;
+
+	if (!resolver->in_view(resolver->context, pid))
+		return false;
+	process = resolver->process(resolver->context, pid, 0);
+	return process && process->start_time + 1 >= start_time &&
+	       process->start_time <= start_time + 1;
+}
+
+/* Nobody but the resolver knows who is of the family and has no parents any more. */
+static void answer_family(const struct step_source *source)
+{
+	const struct pp_resolver *resolver = source->config.resolver;
+
+	if (!source->config.only_pid || !source->hold || !resolver || !resolver->in_view ||
+	    !pp_step_family_is_asked(&source->hold->family))
+		return;
+	resolver->dispatch(resolver->context);
+	pp_step_family_answer(&source->hold->family, is_member, (void *)resolver);
 }
 
 /* The thread that the stepper turned to last. */
@@ -441,6 +466,7 @@ static int look(struct step_source *source)
 
 	pp_step_left_reap();
 	learn_silent(source);
+	answer_family(source);
 	if (!source->stepper)
 		return -EPIPE;
 	verdict = pp_step_watch_look(&source->watch, source->hold, state_of(source->stepper),

@@ -19,6 +19,7 @@
 #include "pathprof/profile.h"
 #include "pathprof/unwind.h"
 #include "../source.h"
+#include "step_family.h"
 #include "step_silent.h"
 
 #define PP_STEP_VERSION 5
@@ -101,7 +102,7 @@ struct pp_step_stats {
 };
 
 /*
- * The page both map, one a stepper. Written by the stepper alone.
+ * The page both map, one a stepper. Written by the stepper alone, but for its last member.
  *
  * Which thread the stepper has tied to one CPU, and the nice value it had before: read by the
  * daemon once the stepper is dead. `pinned` is stored last on the way in and first on the way out
@@ -125,6 +126,7 @@ struct pp_step_hold {
 	uint32_t harms; /* killed now, it would leave a target with what kills it */
 	uint32_t pad;
 	struct pp_step_silent silent; /* begun by the daemon, before the stepper starts */
+	struct pp_step_family family; /* written by both: see step_family.h */
 };
 
 _Static_assert(offsetof(struct pathprof_burst, source) == offsetof(struct pp_step_header, type),

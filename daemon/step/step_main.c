@@ -495,6 +495,7 @@ static int open_sampler(const struct pp_step_config *config, const int *events)
 {
 	struct pp_sampler_config wanted = {
 		.only_pid = config->only_pid,
+		.family = stepper.holder.pin.hold ? &stepper.holder.pin.hold->family : NULL,
 		.frequency_hz = config->frequency_hz,
 		.realtime = config->flags & PP_STEP_REALTIME,
 		.exclude = {config->daemon_pid, getpid()},

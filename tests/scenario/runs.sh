@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # RUNS against programs that count their own: the load changes while the budget gives as many windows
-# a second (duty), and windows of one half end early (cut). Both halves are the same code, so neither
-# the machine nor its load changes the truth. compare has the same RUNS as top, and finds nothing
+# a second (duty), and windows of one half end early (cut). One half may run in threads or processes that live for a
+# millisecond. Both halves are the same code, so neither the machine nor its load changes the truth. compare has the same RUNS as top, and finds nothing
 # changed in a program that was recorded by two budgets, which give unlike windows of it.
 . "$(dirname "$0")/../own_processes.bash"
 . "$(dirname "$0")/../rounds.bash"
@@ -79,4 +79,5 @@ check_runs duty 3
 check_runs duty 40
 check_compare "$tmp/duty-3.db" "$tmp/duty-40.db"
 check_runs cut 10
+check_runs threads 10
 exit $failed
