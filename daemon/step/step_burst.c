@@ -163,8 +163,8 @@ static uint32_t end_of_stop(enum pp_step_stop stop)
 	}
 }
 
-/* Lets the thread go on by `request` and waits for its next stop until deadline_ns. */
-static void go(struct stepper *stepper, long request, uint64_t deadline_ns)
+/* Lets the thread go on by `request`, with a signal that it stopped for or 0. */
+static void go_with(struct stepper *stepper, long request, int signal, uint64_t deadline_ns)
 {
 	struct pp_step_target *target = stepper->target;
 
@@ -174,8 +174,31 @@ static void go(struct stepper *stepper, long request, uint64_t deadline_ns)
 	target->single = request == PTRACE_SINGLESTEP;
 	stepper->record->burst.step_cnt++;
 	stepper->stop = PP_STEP_STOP_DYING;
-	if (!ptrace(request, target->tid, NULL, NULL))
+	if (!ptrace(request, target->tid, NULL, (long)signal))
 		stepper->stop = pp_step_wait(target, deadline_ns, &stepper->signal);
+}
+
+/*
+ * Whether the thread stopped in front of a signal that would not have stopped it without us, such
+ * as SIGCHLD for a program that does not catch it. In a system call such a signal has broken the
+ * call off, and the window ends there.
+ */
+static bool is_at_no_effect(const struct stepper *stepper)
+{
+	struct user_regs_struct regs;
+
+	return stepper->stop == PP_STEP_STOP_SIGNAL &&
+	       stepper->target->no_effect & PP_STEP_SIGNAL_BIT(stepper->signal) &&
+	       !ptrace(PTRACE_GETREGS, stepper->target->tid, NULL, &regs) &&
+	       (long)regs.orig_rax < 0;
+}
+
+/* Lets the thread go on by `request` and waits for its next stop until deadline_ns. */
+static void go(struct stepper *stepper, long request, uint64_t deadline_ns)
+{
+	go_with(stepper, request, 0, deadline_ns);
+	while (is_at_no_effect(stepper) && pp_monotonic_ns() < deadline_ns)
+		go_with(stepper, request, stepper->signal, deadline_ns);
 }
 
 static void interrupt(struct stepper *stepper)

@@ -65,6 +65,7 @@ struct pp_step_target {
 	uint64_t stopped_ns;     /* CLOCK_MONOTONIC of the first stop */
 	uint64_t released_ns;    /* CLOCK_MONOTONIC when it was let go, or given up */
 	uint64_t slept_ns;       /* of these: in a system call that took long */
+	uint64_t no_effect;      /* signals that do nothing to it, as of the look before */
 	uint64_t sigmask;        /* to be put back when mask_changed */
 	bool mask_changed;
 	bool stepped; /* at least one PTRACE_SINGLESTEP was given */
@@ -78,6 +79,8 @@ struct pp_step_target {
 	struct pp_step_break breaks; /* open during a burst */
 	struct user_regs_struct regs;
 };
+
+#define PP_STEP_SIGNAL_BIT(number) (1ull << ((number)-1))
 
 /* Whether it sleeps where an interrupt wakes it (step_proc.c). */
 bool pp_step_is_asleep(const struct pp_step_target *target);

@@ -51,7 +51,9 @@
 #define KERNEL_ERESTARTNOHAND        514ll
 #define KERNEL_ERESTART_RESTARTBLOCK 516
 
-#define SIGNAL_BIT(number) (1ull << ((number)-1))
+/* By default these do nothing. SIGCONT is none of them: it takes a stop back. */
+#define NO_EFFECT_DEFAULT                                                                          \
+	(PP_STEP_SIGNAL_BIT(SIGCHLD) | PP_STEP_SIGNAL_BIT(SIGURG) | PP_STEP_SIGNAL_BIT(SIGWINCH))
 
 /* While a thread is being seized: the ticks that are left, and where to go on after the last. */
 static volatile sig_atomic_t seize_ticks;
@@ -140,7 +142,7 @@ enum pp_step_stop pp_step_wait(const struct pp_step_target *target, uint64_t dea
 
 static enum pathprof_drop check_status(const struct pp_step_status *status)
 {
-	uint64_t trap = SIGNAL_BIT(SIGTRAP);
+	uint64_t trap = PP_STEP_SIGNAL_BIT(SIGTRAP);
 
 	if (status->tracer)
 		return PATHPROF_DROP_TRACED;
@@ -238,6 +240,7 @@ static enum pathprof_drop check(const struct pp_step_holder *holder, struct pp_s
 		return PATHPROF_DROP_OWN;
 	target->start_time = leader.start_time;
 	target->uid = status.uid;
+	target->no_effect = status.ignored | (NO_EFFECT_DEFAULT & ~status.caught);
 	target->run_ns = pp_step_run_ns(target, status.switches);
 	if (pp_step_silent_holds(holder->silent, target->pid, target->start_time, target->uid,
 				 pp_monotonic_ns()) ||
@@ -387,9 +390,9 @@ static int open_sigtrap(struct pp_step_holder *holder, struct pp_step_target *ta
 	if (ptrace(PTRACE_GETSIGMASK, target->tid, sizeof(mask), &mask))
 		return -errno;
 	target->sigmask = mask;
-	if (!(mask & SIGNAL_BIT(SIGTRAP)))
+	if (!(mask & PP_STEP_SIGNAL_BIT(SIGTRAP)))
 		return 0;
-	mask &= ~SIGNAL_BIT(SIGTRAP);
+	mask &= ~PP_STEP_SIGNAL_BIT(SIGTRAP);
 	pp_step_publish_harms(&holder->pin, true);
 	if (ptrace(PTRACE_SETSIGMASK, target->tid, sizeof(mask), &mask))
 		return -errno;
@@ -407,7 +410,7 @@ static bool trap_pending(const struct pp_step_target *target)
 	if (ptrace(PTRACE_PEEKSIGINFO, target->tid, &first, &info) == 0)
 		return false;
 	return pp_step_read_status(target->pid, target->tid, &status) ||
-	       status.pending & SIGNAL_BIT(SIGTRAP);
+	       status.pending & PP_STEP_SIGNAL_BIT(SIGTRAP);
 }
 
 static enum pathprof_drop prepare(struct pp_step_holder *holder, struct pp_step_target *target)
@@ -627,7 +630,7 @@ static bool may_be_left(const struct pp_step_target *target)
 	if (pp_step_read_status(target->pid, target->tid, &status))
 		return true;
 	return (status.state == 'D' || status.state == 'S') &&
-	       !(status.pending & SIGNAL_BIT(SIGTRAP));
+	       !(status.pending & PP_STEP_SIGNAL_BIT(SIGTRAP));
 }
 
 bool pp_step_may_leave(struct pp_step_limbo *limbo)

@@ -80,4 +80,5 @@ check_runs duty 40
 check_compare "$tmp/duty-3.db" "$tmp/duty-40.db"
 check_runs cut 10
 check_runs threads 10
+check_runs forks 10
 exit $failed

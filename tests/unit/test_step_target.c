@@ -393,6 +393,68 @@ static void test_burst(void)
 	CU_ASSERT_EQUAL(end(pid), SIGKILL);
 }
 
+static volatile uint32_t *handled;
+
+static void on_user(int signal)
+{
+	++*handled;
+}
+
+static void spin_with_handlers(void)
+{
+	struct sigaction action = {.sa_handler = on_user};
+
+	sigaction(SIGUSR1, &action, NULL);
+	signal(SIGUSR2, SIG_IGN);
+	spin();
+}
+
+/* The end of a burst whose thread was sent a signal when it was held. */
+static uint32_t end_after_signal(pid_t pid, enum pp_step_break_kind breaks, int signal)
+{
+	static struct pp_step_record record;
+	const struct pp_step_limits limits = {.taken_wanted = 16,
+					      .step_max = 1500,
+					      .breaks = breaks,
+					      .time_ns = 60 * PP_NSEC_PER_SEC,
+					      .lookahead = true};
+	struct pp_step_target target;
+
+	CU_ASSERT_EQUAL_FATAL(catch_spinning(pid, &target), PP_STEP_HELD);
+	CU_ASSERT_EQUAL(kill(pid, signal), 0);
+	pp_step_burst(&holder, &target, &limits, &record);
+	return record.burst.end;
+}
+
+static void expect_ends(enum pp_step_break_kind breaks)
+{
+	pid_t pid = start_spinning(spin_with_handlers);
+	int status = 0;
+
+	*handled = 0;
+	CU_ASSERT_EQUAL(end_after_signal(pid, breaks, SIGCHLD), PATHPROF_END_FULL);
+	CU_ASSERT_EQUAL(end_after_signal(pid, breaks, SIGWINCH), PATHPROF_END_FULL);
+	CU_ASSERT_EQUAL(end_after_signal(pid, breaks, SIGUSR2), PATHPROF_END_FULL);
+	CU_ASSERT_EQUAL(*handled, 0);
+	CU_ASSERT_EQUAL(end_after_signal(pid, breaks, SIGUSR1), PATHPROF_END_SIGNAL);
+	for (int i = 0; i < 1000 && !*handled; i++)
+		usleep(10000);
+	CU_ASSERT_EQUAL(*handled, 1);
+	CU_ASSERT_EQUAL(end_after_signal(pid, breaks, SIGTERM), PATHPROF_END_SIGNAL);
+	CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+	CU_ASSERT(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+}
+
+static void test_signals(void)
+{
+	handled = mmap(NULL, sizeof(*handled), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+	CU_ASSERT_FATAL(handled != MAP_FAILED);
+	expect_ends(PP_STEP_BREAK_NONE);
+	expect_ends(pp_step_break_probe(PP_STEP_BREAK_PERF));
+	munmap((void *)handled, sizeof(*handled));
+}
+
 static void trap_unnamed(void)
 {
 	raise(SIGSTOP);
@@ -874,6 +936,7 @@ static const struct unit_test tests[] = {
 	{"read goes on", test_read},
 	{"an EINTR that a signal owes is delivered", test_owed_eintr},
 	{"a spinning child gives a full burst and lives", test_burst},
+	{"a signal that does nothing ends no burst, another does and arrives", test_signals},
 	{"a trap without a name is the step's, and else the target's", test_unnamed_trap},
 	{"blocked SIGTRAP stays blocked", test_blocked_sigtrap},
 	{"who ignores SIGTRAP is left alone", test_ignored_sigtrap},
