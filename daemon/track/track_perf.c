@@ -522,13 +522,16 @@ static void copy_out(const struct ring *ring, uint64_t tail, void *to, size_t le
 	memcpy((uint8_t *)to + first, ring->data, len_bytes - first);
 }
 
+/* The process that begins, ends or becomes another program by it; 0: none, as for a thread. */
 static pid_t life_pid(const struct pp_perf_record *record)
 {
 	switch (record->kind) {
 	case PP_PERF_EXEC:
-	case PP_PERF_EXIT:
-	case PP_PERF_FORK:
 		return record->pid;
+	case PP_PERF_EXIT:
+		return record->pid == record->tid ? record->pid : 0;
+	case PP_PERF_FORK:
+		return record->pid == record->parent_pid ? 0 : record->pid;
 	default:
 		return 0;
 	}

@@ -2,6 +2,7 @@
 /* Perf records: decoding of what is cut short or made up, order of time, CPUs that come and go. */
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -291,6 +292,32 @@ static void test_order_of_time(void)
 	pp_perf_free(perf);
 }
 
+static void *do_nothing(void *nothing)
+{
+	return nothing;
+}
+
+/* Else a program that starts threads all the time could never be read from /proc. */
+static void test_threads(void)
+{
+	struct pp_perf *perf = open_or_skip(NULL);
+	struct seen seen = {.pid = getpid()};
+	pthread_t thread;
+
+	if (!perf)
+		return;
+	/* a busy machine's ring may be full */
+	for (int i = 0; i < 1000 && !seen.has_fork; i++) {
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, do_nothing, NULL), 0);
+		CU_ASSERT_EQUAL_FATAL(pthread_join(thread, NULL), 0);
+		CU_ASSERT_EQUAL(pp_perf_drain(perf), 0);
+		CU_ASSERT(!pp_perf_is_pending(perf, seen.pid));
+		pp_perf_apply(perf, SIZE_MAX, look, &seen);
+	}
+	CU_ASSERT(seen.has_fork);
+	pp_perf_free(perf);
+}
+
 /* The lives of twenty programs, three records at a time; false: some of the last one's were lost.
  */
 static bool sees_slices(struct pp_perf *perf, struct seen *seen)
@@ -362,6 +389,7 @@ static const struct unit_test tests[] = {
 	{"lists of CPUs are read", test_cpu_lists},
 	{"records of all CPUs come in the order of time, none missing", test_order_of_time},
 	{"records are handed out a few at a time, or thrown away", test_slices},
+	{"threads that begin and end are not the life of their process", test_threads},
 	{"CPUs may come and go", test_cpus_come_and_go},
 };
 UNIT_SUITE(track_perf, tests)
