@@ -43,6 +43,8 @@
 #define TAKEN_DEFAULT   32
 #define RATE_DEFAULT_HZ 99
 #define HOLD_MAX_NS     (2 * PP_NSEC_PER_MSEC)
+/* Two hundred bursts with their stacks, for the time in which the daemon reads a large program. */
+#define QUEUE_BYTES (4 << 20)
 
 struct step_source {
 	struct pp_source base;
@@ -203,6 +205,15 @@ static int share_page(struct step_source *source)
 	return code;
 }
 
+/* Without CAP_NET_ADMIN the kernel gives less. */
+static void widen_queue(int fd)
+{
+	const int bytes = QUEUE_BYTES;
+
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)))
+		(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+}
+
 static int start_stepper(struct step_source *source)
 {
 	struct epoll_event wanted = {.events = EPOLLIN};
@@ -213,6 +224,7 @@ static int start_stepper(struct step_source *source)
 		return -EAGAIN;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
+	widen_queue(pair[1]);
 	source->fd = pair[0];
 	source->heard = false;
 	source->watch = (struct pp_step_watch){.started_ns = pp_monotonic_ns()};

@@ -337,6 +337,52 @@ static void test_slow_reader(void)
 	end_spinner(tally.pid);
 }
 
+/* Whether the kernel gives a socket room for megabytes. */
+static bool has_wide_sockets(void)
+{
+	const int wanted = 4 << 20;
+	int pair[2], bytes = 0;
+	socklen_t len = sizeof(bytes);
+
+	CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+	if (setsockopt(pair[0], SOL_SOCKET, SO_SNDBUFFORCE, &wanted, sizeof(wanted)))
+		setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &wanted, sizeof(wanted));
+	getsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &bytes, &len);
+	close(pair[0]);
+	close(pair[1]);
+	return bytes >= wanted;
+}
+
+/* While the daemon reads a large program it reads no bursts, and a short recording has few. */
+static void test_short_pause(void)
+{
+	struct tally tally = {.pid = start_spinner()};
+	const struct pp_source_config config = {.only_pid = tally.pid,
+						.taken_wanted = 8,
+						.overhead_ppm = 500000,
+						.frequency_hz = 1000,
+						.stacks = true};
+	struct pathprof_error error = {""};
+	struct pp_source_stats stats = {0};
+	struct pp_source *source = NULL;
+	int code = pp_source_step_open(&source, &config, PP_SOURCE_STEP_FORK, &error);
+
+	CU_ASSERT_EQUAL_FATAL(code, 0);
+	for (useconds_t pause_us = 50000; tally.bursts < 60 && pause_us < 10000000; pause_us *= 2) {
+		tally.bursts = 0;
+		usleep(pause_us);
+		drain_once(source, &tally);
+	}
+	await_stats(source, &tally, &stats);
+	CU_ASSERT(tally.bursts >= 60);
+	if (!has_wide_sockets())
+		unit_skip("no socket may have more than net.core.wmem_max");
+	else
+		CU_ASSERT_EQUAL(stats.drops[PATHPROF_DROP_QUEUE_FULL], 0);
+	source->ops->free(source);
+	end_spinner(tally.pid);
+}
+
 /* A stepper of our own, with its socket in our hand, greedy for the process `pid`. */
 static pid_t start_stepper(pid_t pid, int *ret_fd)
 {
@@ -424,6 +470,7 @@ static const struct unit_test tests[] = {
 	{"one that waits is held for as long as it runs between waits",
 	 test_hold_of_one_that_waits},
 	{"a slow reader costs bursts, not the stepper", test_slow_reader},
+	{"a reader that pauses for sixty bursts loses none", test_short_pause},
 	{"totals come through a socket that is always full", test_totals_of_a_full_socket},
 	{"free takes NULL", test_free_is_null_safe},
 	{"the probe says why, or nothing", test_probe},
