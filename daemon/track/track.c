@@ -350,6 +350,19 @@ static void forgo_rest(struct pp_image *image, const struct pp_stat *stat)
 }
 
 /*
+ * Reads it from /proc, or, where events wait that change what it is, applies them: they know of
+ * each moment what it was. False: neither could be done.
+ */
+static bool read_or_apply(struct pp_track *track, pid_t pid)
+{
+	int r = pp_track_scan(track, pid);
+
+	if (r == -EAGAIN)
+		read_events(track);
+	return r == 0 || r == -EAGAIN;
+}
+
+/*
  * Where events do not tell, or not yet: whether pid still runs what it is known to run. It is read
  * anew when it does not, and now and then when it does; false: that could not be done.
  */
@@ -365,7 +378,7 @@ static bool verify(struct pp_track *track, struct pp_image *image, uint64_t now_
 	}
 	if (!pp_track_is_same(track, image, &stat) || stat.signature != image->signature) {
 		forgo_rest(image, &stat);
-		return pp_track_scan(track, image->pid) == 0;
+		return read_or_apply(track, image->pid);
 	}
 	image->verified_ns = now_ns;
 	if (wants_rescan(track, image, now_ns))

@@ -342,6 +342,35 @@ static void test_exec_of_one_tree(void)
 	check_exec(false, 1, false);
 }
 
+/* An event that has arrived and is not applied: what it tells is known of each moment all the same.
+ */
+static void test_exec_that_waits(void)
+{
+	struct child child = start(exec_when_told, "/bin/sleep");
+	struct pp_track *track = new_track(false, child.pid);
+	const struct pp_track_process *process;
+	struct pp_location location;
+	uint64_t early_ns = now_ns();
+
+	CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+	CU_ASSERT_FATAL(resolves_soon(track, child.pid, (uintptr_t)&check_exec, &location));
+	tell(&child);
+	(void)await_exec(&child);
+	if (has_perf(track)) {
+		CU_ASSERT_EQUAL(pp_perf_drain(track->perf), 0);
+		CU_ASSERT(pp_perf_is_pending(track->perf, child.pid));
+		pp_images_newest(&track->images, child.pid)->verified_ns = 0;
+		process = pp_track_process_at(track, child.pid, early_ns);
+		CU_ASSERT(process && process->exec_cnt == 0);
+		process = pp_track_process(track, child.pid);
+		CU_ASSERT(process && process->exec_cnt == 1);
+	} else {
+		unit_skip("events are refused");
+	}
+	finish(&child);
+	pp_track_free(track);
+}
+
 /*
  * Other processes of a busy machine take the tracker's time as well, so it gets more; and they may
  * fill the kernel's ring, so that it loses records: ends then as well.
@@ -620,6 +649,7 @@ static const struct unit_test tests[] = {
 	{"an exec is followed by /proc alone", test_exec_proc_only},
 	{"an exec is followed while reading it rests", test_exec_while_it_rests},
 	{"an exec is followed in the tree of one process", test_exec_of_one_tree},
+	{"an exec that waits to be applied hides nothing", test_exec_that_waits},
 	{"200 short-lived programs are identified after their end", test_short_lived},
 	{"a deleted program keeps its identity and name", test_deleted},
 	{"generated code is told apart, and found again when moved", test_generated},
