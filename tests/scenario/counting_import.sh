@@ -176,6 +176,49 @@ mkdir cold
 refused "export of counted paths" "no file\|no places\|places in a file" "$ctl" export -F bolt-fdata --db numbers.db
 "$ctl" export -F folded --db numbers.db -o folded 2>said && grep -q ";$function [0-9]*$" folded && grep -q 'counts are RUNS: exact' said &&
 	ok "stacks of counted functions" || not_ok "stacks of counted functions" "$(tail -n 1 said)"
+
+# An inline function is compiled in two units, one of which inlines it: it is one, with the counts of both.
+cat >twice.h <<'EOF'
+inline int twice(unsigned x)
+{
+	if (x % 3 == 0)
+		return 1;
+	return x % 5 ? 7 : 2;
+}
+EOF
+cat >used.c <<'EOF'
+#include "twice.h"
+unsigned used(unsigned n);
+unsigned used(unsigned n)
+{
+	unsigned sum = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		sum += twice(i);
+	return sum;
+}
+EOF
+cat >uses.c <<'EOF'
+#include "twice.h"
+unsigned used(unsigned n);
+extern inline int twice(unsigned x);
+int (*volatile taken)(unsigned) = twice;
+int main(void)
+{
+	return (used(1000) + taken(3) + taken(4)) % 2;
+}
+EOF
+for language in c c++; do
+	rm -rf inlined twice.db && mkdir inlined
+	"$build/bin/pathprof-c++" -g -O2 -x $language uses.c used.c -o twice 2>said && { PATHPROF_DIR=inlined ./twice; true; }
+	"$ctl" import -F counts -o twice.db inlined/*.ppraw --json >imported.json 2>said
+	"$ctl" paths --db twice.db --json --limit 0 >paths.json
+	[ "$(jq -c '[.[] | select(.function | test("twice")) | .samples] | sort' paths.json)" = '[335,667]' ] && [ "$(jq .functions imported.json)" = 3 ] &&
+		ok "an inline function of two units, $language" || not_ok "an inline function, $language" "$(jq -c '[.[] | [.function, .samples]]' paths.json)"
+	"$ctl" cfg twice --db twice.db --json >cfg.json 2>said
+	[ "$(jq '.blocks[0].weight' cfg.json)" = 1002 ] && ok "its graph" || not_ok "its graph" "$(jq -c '[.blocks[].weight]' cfg.json) $(tail -n 1 said)"
+done
+
 first=$(find counts -name '*.ppraw' | sort | head -n 1)
 "$cc" -g -O2 even.c odd.c -o other
 refused "another build's description" "another build" "$ctl" import -F counts --binary other -o other.db "$first"

@@ -41,7 +41,7 @@ class Reader:
 class Function:
     def __init__(self, r, unit, table, names):
         self.unit, self.name = unit, r.text()
-        r.number("I")
+        self.is_local = r.number("I")
         self.counter = table + 8 * r.number("Q")
         self.path_cnt = r.number("Q")
         self.counting = r.number("I")
@@ -76,6 +76,10 @@ class Function:
                 self.calls[node] = name
         self.find_retreating()
         self.weigh()
+
+    def identity(self):
+        unit = self.unit if self.is_local else None
+        return unit, self.name, str(self.out), str(sorted(self.cut)), self.lines[0][1]
 
     def find_retreating(self):
         """Edges to a node that the search is still in, from the entry on."""
@@ -149,7 +153,7 @@ def functions_of(elf):
     listing = subprocess.run(["readelf", "-SW", elf], check=True, capture_output=True, text=True)
     line, = [x for x in listing.stdout.splitlines() if " pathprof_counters " in x]
     section = int(line.split("]")[1].split()[2], 16)
-    found = {}
+    found, first = {}, {}
     while r.at < len(r.data):
         assert r.number("I") == 0x55505050 and r.number("I") == 5
         end = r.number("Q")
@@ -163,6 +167,8 @@ def functions_of(elf):
         for _ in range(cnt):
             f = Function(r, unit, table, names)
             found[f.counter] = f
+            # Copies of an inline function, by their graphs and first lines, are one.
+            f.unit = first.setdefault(f.identity(), f.unit)
         assert r.at == end
     return found
 

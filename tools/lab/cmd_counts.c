@@ -88,7 +88,7 @@ static void take_function(struct hot_paths *hot, const struct pathprof_counted *
 	}
 	free(paths);
 	hot->cold += pathprof_counted_cold(counted, f);
-	hot->told_cnt += function->told_cnt;
+	hot->told_cnt += function->first == f ? function->told_cnt : 0;
 }
 
 static int by_count(const void *x, const void *y)
@@ -186,7 +186,7 @@ static void print_told(const struct pathprof_counted *counted)
 		pathprof_counted_functions(counted, &cnt);
 
 	for (uint32_t f = 0; f < cnt; f++)
-		for (uint32_t i = 0; i < functions[f].told_cnt; i++)
+		for (uint32_t i = 0; functions[f].first == f && i < functions[f].told_cnt; i++)
 			printf("%s\t%s\t%" PRIu64 "\t%" PRIu64 "\tprofile\n", functions[f].unit,
 			       functions[f].name, functions[f].told[i].id,
 			       functions[f].told[i].count);

@@ -56,6 +56,10 @@ struct pathprof_counted_function {
 	struct pathprof_counted_line *lines; /* by node */
 	struct pathprof_flow_arc *arcs;
 	uint32_t node_cnt, arc_cnt;
+	/* An inline function has a copy in each unit that uses it. The first has the counts of all,
+	 * the others none. */
+	uint32_t first; /* the first's number; its own: it is the first, as most are */
+	uint32_t next;  /* of the copies of one; 0: the last */
 };
 
 struct pathprof_counted;
@@ -86,7 +90,7 @@ uint64_t pathprof_counted_left_out(const struct pathprof_counted *counted);
  */
 int pathprof_counted_add(struct pathprof_counted *counted, const char *path,
 			 struct pathprof_counts_run *ret_run, struct pathprof_error *error);
-/* The paths of a function that ran, by number; free() them. -ENOMEM. */
+/* The paths of a function that ran, by number, those of its copies too; free() them. -ENOMEM. */
 int pathprof_counted_paths(const struct pathprof_counted *counted, uint32_t function,
 			   struct pathprof_counted_path **ret_paths, size_t *ret_cnt);
 

@@ -240,35 +240,55 @@ static size_t add_up(struct pathprof_counted_path *paths, size_t cnt)
 	return to;
 }
 
+static size_t fill(const struct pathprof_counted *counted,
+		   const struct pathprof_counted_function *f, struct pathprof_counted_path *paths)
+{
+	switch (f->counting) {
+	case PATHPROF_COUNTING_ARRAY:
+		return fill_from_array(counted, f, paths);
+	case PATHPROF_COUNTING_HASH:
+		return fill_from_hashed(counted, f, paths);
+	case PATHPROF_COUNTING_TABLE:
+		return fill_from_table(counted, f, paths);
+	default:
+		return fill_from_slots(counted, f, paths);
+	}
+}
+
+/* Of the function and the copies behind it. */
+static size_t fill_from_all(const struct pathprof_counted *counted, uint32_t function,
+			    struct pathprof_counted_path *paths)
+{
+	const struct pathprof_counted_function *f = &counted->functions[function];
+	size_t cnt = fill(counted, f, paths);
+
+	while (f->next) {
+		f = &counted->functions[f->next];
+		cnt += fill(counted, f, paths ? paths + cnt : NULL);
+	}
+	return cnt;
+}
+
 int pathprof_counted_paths(const struct pathprof_counted *counted, uint32_t function,
 			   struct pathprof_counted_path **ret_paths, size_t *ret_cnt)
 {
-	const struct pathprof_counted_function *f = &counted->functions[function];
-	static size_t (*const fills[])(const struct pathprof_counted *,
-				       const struct pathprof_counted_function *,
-				       struct pathprof_counted_path *) = {
-		[PATHPROF_COUNTING_ARRAY] = fill_from_array,
-		[PATHPROF_COUNTING_HASH] = fill_from_hashed,
-		[PATHPROF_COUNTING_TABLE] = fill_from_table,
-		[PATHPROF_COUNTING_WARM] = fill_from_slots,
-	};
-	size_t (*fill)(const struct pathprof_counted *, const struct pathprof_counted_function *,
-		       struct pathprof_counted_path *) = fills[f->counting];
-	size_t cnt = fill(counted, f, NULL);
+	bool is_first = counted->functions[function].first == function;
+	size_t cnt = is_first ? fill_from_all(counted, function, NULL) : 0;
 	struct pathprof_counted_path *paths = calloc(cnt + 1, sizeof(*paths));
 
 	if (!paths)
 		return -ENOMEM;
-	fill(counted, f, paths);
+	if (is_first)
+		fill_from_all(counted, function, paths);
 	qsort(paths, cnt, sizeof(*paths), by_id);
 	*ret_cnt = add_up(paths, cnt);
 	*ret_paths = paths;
 	return 0;
 }
 
-uint64_t pathprof_counted_cold(const struct pathprof_counted *counted, uint32_t function)
+static uint64_t cold_of(const struct pathprof_counted *counted,
+			const struct pathprof_counted_function *f)
 {
-	const struct pathprof_counted_function *f = &counted->functions[function];
 	const uint64_t *counters = counted->image + f->counter / sizeof(uint64_t);
 	uint64_t cnt = 0;
 
@@ -276,5 +296,17 @@ uint64_t pathprof_counted_cold(const struct pathprof_counted *counted, uint32_t 
 		return 0;
 	for (uint32_t i = 0; i < f->slot_cnt; i++)
 		cnt += f->slots[i] ? 0 : counters[i];
+	return cnt;
+}
+
+uint64_t pathprof_counted_cold(const struct pathprof_counted *counted, uint32_t function)
+{
+	const struct pathprof_counted_function *f = &counted->functions[function];
+	uint64_t cnt = 0;
+
+	if (f->first != function)
+		return 0;
+	for (cnt = cold_of(counted, f); f->next; cnt += cold_of(counted, f))
+		f = &counted->functions[f->next];
 	return cnt;
 }

@@ -314,6 +314,8 @@ int pp_description_read(struct pathprof_counted *counted, const void *section, s
 	struct reader r = {.at = section, .end = (const uint8_t *)section + bytes};
 
 	take_units(&r, counted);
+	if (!r.error && !r.broken)
+		r.error = pp_counted_join_copies(counted);
 	if (r.error)
 		return pathprof_fail(error, r.error, "%s: out of memory", path);
 	if (r.broken)

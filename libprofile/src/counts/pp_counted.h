@@ -27,6 +27,8 @@ struct pathprof_counted {
 /* Takes the section apart. */
 int pp_description_read(struct pathprof_counted *counted, const void *section, size_t bytes,
 			const char *path, struct pathprof_error *error);
+/* Finds the copies of functions. -ENOMEM. */
+int pp_counted_join_copies(struct pathprof_counted *counted);
 /* The counter lies in the section, with `cnt` of them. */
 bool pp_counted_has_counters(const struct pathprof_counted *counted, uint64_t distance,
 			     uint64_t cnt);

@@ -64,6 +64,19 @@ static void leave_out(struct unit *unit, LLVMValueRef function)
 			LLVMGetValueName2(function, &bytes));
 }
 
+/*
+ * Code of a function that is in another object as well serves to be inlined: early, it may yet be,
+ * and runs as part of this unit then. Later what is left of it is dropped. What is always inlined
+ * is not that function but a header's way to call it.
+ */
+static bool is_elsewhere(const struct unit *unit, LLVMValueRef function)
+{
+	if (LLVMIsDeclaration(function))
+		return true;
+	return LLVMGetLinkage(function) == LLVMAvailableExternallyLinkage &&
+	       (!setting("early=") || unit_has_attribute(function, unit->always_inline));
+}
+
 /* NULL: none is named. */
 static struct pathprof_interesting *read_paths(const char *variable)
 {
@@ -151,7 +164,7 @@ static void instrument(LLVMModuleRef module, LLVMTargetMachineRef machine)
 	follow_calls(&unit);
 	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
 		if (f == unit.cached || f == unit.in_table || f == unit.in_hot_table ||
-		    LLVMIsDeclaration(f) || LLVMGetLinkage(f) == LLVMAvailableExternallyLinkage)
+		    is_elsewhere(&unit, f))
 			continue;
 		if (unit_leaves_out(&unit, f) || !function_instrument(&unit, f))
 			leave_out(&unit, f);
