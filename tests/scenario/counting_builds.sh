@@ -210,6 +210,9 @@ echo "-O2 project/shared.c project/fixed.c project/main.c -o listed" >list
 "$cc" @list && counted "arguments in a file" ./listed
 "$cc" -O2 -x c - -o piped <<<"$(cat project/shared.c project/fixed.c project/main.c)" && counted "from standard input" ./piped
 "$cc" -O2 -E project/main.c -o main.i && "$cc" -O2 main.i project/shared.c project/fixed.c -o preprocessed && counted "preprocessed before" ./preprocessed
+"$cc" -O2 -ffunction-sections -fdata-sections -Wl,--gc-sections project/*.c -o collected && counted "unused sections thrown away" ./collected
+"$cc" -O2 --coverage project/*.c -o covered && counted "gcov's counters besides" ./covered
+[ "$(find . -maxdepth 1 -name 'covered-*.gcda' | wc -l)" = 3 ] && ok "which are written" || not_ok "gcov's counters" "there are no files"
 if needs ccache ccache; then
 	export CCACHE_DIR=$PWD/ccache
 	for round in first second; do

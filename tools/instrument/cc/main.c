@@ -137,10 +137,18 @@ static void take_level(struct invocation *in, const char *argument)
  */
 static bool forbids_early(const char *argument)
 {
-	return begins(argument, "-fsanitize=") ||
-	       (begins(argument, "-fprofile-") && !begins(argument, "-fprofile-instr-use=")) ||
-	       begins(argument, "-fcoverage-mapping") || begins(argument, "-fxray-instrument") ||
-	       argument[0] == '@';
+	static const char *const options[] = {
+		"-fsanitize=", "-fsanitize-coverage=", "-fcoverage-mapping", "--coverage",
+		"-coverage",   "-ftest-coverage",      "-fxray-instrument",  "-fmemory-profile",
+		"-fprofile-",
+	};
+
+	if (begins(argument, "-fprofile-instr-use="))
+		return false;
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		if (begins(argument, options[i]))
+			return true;
+	return argument[0] == '@';
 }
 
 /* Passes of sanitizers would run twice, and files of arguments are not looked into. */

@@ -241,7 +241,8 @@ void describe_unit(struct unit *unit)
 
 	if (!out || fflush(unit->description) != 0)
 		abort();
-	fprintf(out, "\t.pushsection %s,\"\",@progbits\n", PATHPROF_DESCRIPTION_SECTION);
+	/* Nothing refers to it, so a linker that throws such sections away is told to keep it. */
+	fprintf(out, "\t.pushsection %s,\"R\",@progbits\n", PATHPROF_DESCRIPTION_SECTION);
 	put_u32(out, PATHPROF_UNIT_MAGIC);
 	put_u32(out, PATHPROF_UNIT_VERSION);
 	fputs("\t.quad .Lpathprof_end-.Lpathprof_unit\n.Lpathprof_unit:\n", out);
