@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What counting every path costs beside clang's own counters: gzip, bzip2 and Lua out of Debian's
-# sources, each built plain, with clang's counters of edges (in the front end: instr, and on its
+# What counting every path costs beside clang's own counters: nine programs out of Debian's sources,
+# each built plain, with clang's counters of edges (in the front end: instr, and on its
 # intermediate code: gen), and with pathprof-cc, early and late, each of them with tables of the paths
 # that other input ran, without its cold paths, without what it told, and by the older rules for that,
 # and across calls without tables and with them; and how accurate those are that leave something out.
 # Instructions are exact, by valgrind; times are the least of ROUNDS runs, taken in turns; ROUNDS=0: no
 # times. TSV=FILE: figures go there as well, a line each: what, program, build, value (`make experiments`).
-# KINDS="plain early ...": these builds only; each needs those that it is made from.
+# KINDS="plain early ...": these builds only; each needs those that it is made from. WORKLOADS="gzip-c ...": these
+# only, of counting_workloads.bash.
 set -u
 here=$(realpath "$(dirname "$0")")
 build=$(realpath "${BUILD:-build}")
@@ -20,8 +21,12 @@ tsv=$(realpath -m "${TSV:-/dev/null}")
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 cd "$tmp" || exit 1
-. "$here/../scenario/counting_sources.bash"
-get_sources gzip bzip2 lua5.4 || exit 0
+here=$(realpath "$here/../scenario")
+. "$here/counting_sources.bash"
+. "$here/counting_workloads.bash"
+read -ra names <<<"${WORKLOADS:-gzip-c bzip2-c bzip2-d lua5.4 sqlite3 libzstd expat mujs mawk lzip}"
+read -ra programs <<<"$(for name in "${names[@]}"; do program_in "$name"; done | sort -u | paste -sd ' ')"
+get_sources "${programs[@]}" || exit 0
 
 read -ra kinds <<<"${KINDS:-plain instr gen early early-tables early-practical early-obvious early-targeted calls calls-tables \
 late late-tables late-practical late-obvious late-targeted late-calls late-calls-tables}"
@@ -42,51 +47,35 @@ for k in calls late-calls; do compilers[$k-tables]="${compilers[$k]} --pathprof-
 export PATHPROF_DIR=$tmp/counts LLVM_PROFILE_FILE=$tmp/profraw
 mkdir counts
 
-# Source text again and again, and a script of calls, tables, strings and closures.
-cat "$here"/../../libprofile/src/*/*.c >text
-for _ in 1 2 3; do cat text; done >large
-bzip2 -c large >large.bz2
-cat >script.lua <<'END'
-local function fib(n) return n < 2 and n or fib(n - 1) + fib(n - 2) end
-local N = tonumber(arg[1])
-local t = {}
-for i = 1, N * 200 do t[i] = string.format("%d:%s", (i * 7919) % 10007, ("x"):rep(i % 7)) end
-table.sort(t)
-local sum = 0
-for _, s in ipairs(t) do sum = sum + #s:gsub("x+", function(x) return #x end) end
-print(fib(N), sum)
-END
-# SIZE is small under valgrind, large against the clock, and other to find interesting paths.
-declare -A lua_size=([large]=27 [small]=17 [other]=14)
-names=(gzip-c bzip2-c bzip2-d lua)
-command_of() { # PROGRAM SIZE
-	local file=$2
-	case $1 in
-	gzip-c) echo "gzip -c $file" ;;
-	bzip2-c) echo "bzip2 -c $file" ;;
-	bzip2-d) echo "bzip2 -dc $file.bz2" ;;
-	lua) echo "lua5.4 script.lua ${lua_size[$2]}" ;;
-	esac
-}
-head -c 300000 text >small
-tail -c 200000 text >other
-for size in small other; do bzip2 -c $size >$size.bz2; done
+# Input is small under valgrind, large against the clock, and other to find interesting paths.
+declare -A sizes=([small]=10 [large]=200 [other]=6)
+for name in "${names[@]}"; do
+	for size in small large other; do
+		texts=
+		[ $size != other ] || texts=daemon
+		mkdir -p "input/$name-$size" && (cd "input/$name-$size" && prepare "$name" "${sizes[$size]}") || exit
+	done
+done
+# work KIND WORKLOAD SIZE COMMAND...: the workload with its program behind COMMAND; what it says is thrown away.
+work() (
+	elf=$PWD/$(program_of "$(program_in "$2")" "$1")
+	cd "input/$2-$3" && run="${*:4} $elf" && eval "${workload[$2]}" >/dev/null
+)
 
 build_all() { # KIND
 	local p link=
 	[[ $1 == instr || $1 == gen ]] && link=${compilers[$1]#* }
-	for p in gzip bzip2 lua5.4; do
+	for p in "${programs[@]}"; do
 		compile $p "$1" "${compilers[$1]//PROGRAM/$p}" "$link" >"$p-$1.log" 2>&1 || { tail -n 3 "$p-$1.log"; exit 1; }
 	done
 }
 # What a build without tables runs with other input is interesting, in all modes of a program.
 find_interesting() { # KIND
-	local command name p
-	for p in gzip bzip2 lua5.4; do
+	local name p
+	for p in "${programs[@]}"; do
 		rm -f counts/* other.db
 		for name in "${names[@]}"; do
-			read -ra command <<<"$(command_of "$name" other)"
-			[ "${command[0]}" != $p ] || "./$(program_of $p "$1")" "${command[@]:1}" >/dev/null
+			[ "$(program_in "$name")" != "$p" ] || work "$1" "$name" other 2>/dev/null
 		done
 		"$build/bin/pathprofctl" import -F counts --no-report -o other.db counts/*.ppraw &&
 			"$build/bin/pathprofctl" interesting --db other.db -o "$p.$1" 2>said &&
@@ -99,22 +88,19 @@ for k in "${kinds[@]}"; do
 done
 
 # Without debug information, which this valgrind cannot read.
-instructions() { # KIND PROGRAM ARGUMENT...
-	local program
-	program=$(program_of "$2" "$1").bare
-	[ -e "$program" ] || strip -g -o "$program" "${program%.bare}"
-	shift 2
+instructions() { # KIND WORKLOAD
+	local elf
+	elf=$(program_of "$(program_in "$2")" "$1")
+	[ -e "$elf.whole" ] || { mv "$elf" "$elf.whole" && strip -g -o "$elf" "$elf.whole"; }
 	rm -f counts/*
-	valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null "./$program" "$@" 2>&1 >/dev/null |
-		sed -nE 's/.*I +refs: +([0-9,]+)/\1/p' | tr -d ,
+	work "$1" "$2" small valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null 2>&1 |
+		sed -nE 's/.*I +refs: +([0-9,]+)/\1/p' | tr -d , | awk '{ n += $1 } END { printf "%d\n", n }'
 }
-once_ns() { # KIND PROGRAM ARGUMENT...
-	local program start
-	program=$(program_of "$2" "$1")
-	shift 2
+once_ns() { # KIND WORKLOAD
+	local start
 	rm -f counts/*
 	start=$(date +%s%N)
-	setarch -R "./$program" "$@" >/dev/null
+	work "$1" "$2" large setarch -R 2>/dev/null
 	echo $(($(date +%s%N) - start))
 }
 percent() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%+.0f%%", 100 * (a / b - 1) }'; }
@@ -133,15 +119,15 @@ printf '%-8s %-13s %14s' program figure plain
 printf ' %15s' "${kinds[@]:1}"
 echo
 for name in "${names[@]}"; do
-	read -ra small <<<"$(command_of $name small)"
+	p=$(program_in "$name")
 	values=()
 	for k in "${kinds[@]}"; do
-		values+=("$(instructions "$k" "${small[@]}")")
-		[ -z "$(ls counts)" ] || "$build/bin/pathprof-lab" counts --binary "$(program_of "${small[0]}" "$k")" --all counts/*.ppraw >"$k.tsv"
+		values+=("$(instructions "$k" "$name")")
+		[ -z "$(ls counts)" ] || "$build/bin/pathprof-lab" counts --binary "$(program_of "$p" "$k").whole" --all counts/*.ppraw >"$k.tsv"
 	done
 	row $name instructions "${values[@]}"
 	if [[ " ${kinds[*]} " == *" early "* ]]; then
-		said=$(python3 -B "$here/../scenario/counting_edges.py" "$(program_of "${small[0]}" early)" early.tsv | head -n 1)
+		said=$(python3 -B "$here/counting_edges.py" "$(program_of "$p" early).whole" early.tsv | head -n 1)
 		echo "$name edges alone: $said"
 		read -r potential definite < <(sed -nE 's/.*potential accuracy ([0-9.]+) %.*coverage ([0-9.]+) %.*/\1 \2/p' <<<"$said")
 		tell potential "$name" early "$potential"
@@ -150,19 +136,18 @@ for name in "${names[@]}"; do
 	for k in {early,late}-{practical,obvious,targeted}; do
 		of=${k%-*}
 		[[ " ${kinds[*]} " == *" $k "* ]] || continue
-		said=$(python3 -B "$here/../scenario/counting_accuracy.py" "$(program_of "${small[0]}" $k)" \
-			$of.tsv $k.tsv "${small[0]}.$of-all" 2>&1 | tail -n 1)
+		said=$(python3 -B "$here/counting_accuracy.py" "$(program_of "$p" $k).whole" \
+			$of.tsv $k.tsv "$p.$of-all" 2>&1 | tail -n 1)
 		echo "$name $k: $said"
 		read -r accuracy coverage < <(sed -nE 's/accuracy ([0-9.]+) %, coverage ([0-9.]+) %.*/\1 \2/p' <<<"$said")
 		tell accuracy "$name" $k "$accuracy"
 		tell coverage "$name" $k "$coverage"
 	done
 	[ "${ROUNDS:-7}" -gt 0 ] || continue
-	read -ra large <<<"$(command_of $name large)"
 	declare -A least=()
 	for _ in $(seq "${ROUNDS:-7}"); do
 		for k in "${kinds[@]}"; do
-			t=$(once_ns "$k" "${large[@]}")
+			t=$(once_ns "$k" "$name")
 			[ -n "${least[$k]:-}" ] && [ "${least[$k]}" -le "$t" ] || least[$k]=$t
 		done
 	done
@@ -171,15 +156,15 @@ for name in "${names[@]}"; do
 	row $name "time ns" "${values[@]}"
 	unset least
 done
-for p in gzip bzip2 lua5.4; do
+for p in "${programs[@]}"; do
 	values=()
-	for k in "${kinds[@]}"; do values+=("$(stat -c %s "$(program_of $p "$k")")"); done
+	for k in "${kinds[@]}"; do values+=("$(stat -c %s "$(program_of $p "$k").whole")"); done
 	row $p "file bytes" "${values[@]}"
 done
 # Numbers that the paths of each table span, beside the paths that it has and that its function has.
-for p in gzip bzip2 lua5.4; do
+for p in "${programs[@]}"; do
 	for k in "${kinds[@]}"; do
-		[[ $k != *-tables ]] || python3 -B "$here/../scenario/counting_spans.py" "$(program_of $p "$k")" |
+		[[ $k != *-tables ]] || python3 -B "$here/counting_spans.py" "$(program_of $p "$k").whole" |
 			while read -r f span; do tell "span" "$p:$f" "$k" "$span"; done
 	done
 done

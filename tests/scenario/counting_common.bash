@@ -32,7 +32,7 @@ refused() {
 exact() {
 	local what=$1 source=$2 status oracle_status
 	shift 2
-	rm -rf counts oracle-counts
+	rm -rf counts oracle-counts log
 	mkdir counts oracle-counts
 	[ -e oracle.o ] || clang-22 -O2 -c "$here/counting_oracle.c" -o oracle.o
 	if ! "$cc" -w -fwrapv "$@" "$source" -o counted 2>said ||

@@ -23,7 +23,7 @@ static FILE *log_file(void)
 	static FILE *file;
 
 	if (!file) {
-		file = fopen(getenv("ORACLE_LOG"), "w");
+		file = fopen(getenv("ORACLE_LOG"), "a");
 		if (!file)
 			abort();
 	}
