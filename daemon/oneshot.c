@@ -15,7 +15,9 @@
 #include <sys/prctl.h>
 #include <sys/epoll.h>
 #include <sys/pidfd.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,6 +43,7 @@ struct oneshot {
 	sigset_t mask;               /* before ours */
 	struct sigaction on_sigchld; /* before ours */
 	uint64_t begin_ns;
+	uint64_t user_ns; /* of the child and what it waited for, once it was reaped */
 	bool progress;
 };
 
@@ -127,6 +130,18 @@ static int exit_code(const siginfo_t *info)
 	return info->si_code == CLD_EXITED ? info->si_status : 128 + info->si_status;
 }
 
+/* As waitid, which glibc has without the usage. */
+static int reap(struct oneshot *shot, siginfo_t *info)
+{
+	struct rusage usage = {{0}};
+
+	if (syscall(SYS_waitid, P_PID, (id_t)shot->child, info, WEXITED | WNOHANG, &usage))
+		return -1;
+	shot->user_ns = (uint64_t)usage.ru_utime.tv_sec * PP_NSEC_PER_SEC +
+			(uint64_t)usage.ru_utime.tv_usec * 1000;
+	return 0;
+}
+
 /*
  * By SIGCHLD, not by a pidfd as sd-event watches children: a command that ends while the stepper
  * holds it makes its pidfd readable at once, but has no status for us before the stepper has let
@@ -141,7 +156,7 @@ static int on_child(sd_event_source *event_source, const struct signalfd_siginfo
 
 	if (shot->child <= 0)
 		return 0;
-	if (waitid(P_PID, (id_t)shot->child, &info, WEXITED | WNOHANG)) {
+	if (reap(shot, &info)) {
 		pp_log(LOG_ERR, "waiting for %s: %s", shot->args->command[0], strerror(errno));
 		shot->child = 0;
 		return sd_event_exit(event, 1);
@@ -244,7 +259,7 @@ static int start_target(struct oneshot *shot)
 
 static void print_end(const struct oneshot *shot)
 {
-	char values[160];
+	char values[160], unseen[256];
 
 	if (shot->progress)
 		fputs("\r\033[K", stderr);
@@ -255,6 +270,9 @@ static void print_end(const struct oneshot *shot)
 	pp_service_describe_values(shot->service, values, sizeof(values));
 	if (!shot->args->quiet && values[0])
 		fprintf(stderr, "pathprofd: %s\n", values);
+	pp_service_describe_unseen(shot->service, shot->user_ns, unseen, sizeof(unseen));
+	if (!shot->args->quiet && unseen[0])
+		fprintf(stderr, "pathprofd: %s\n", unseen);
 }
 
 static int not_run(struct oneshot *shot, int r)

@@ -39,6 +39,13 @@ int pp_service_add_values(struct pp_service *service, const struct pp_values_req
 /* A line about them in ret_text; "" when they were not asked for. */
 void pp_service_describe_values(const struct pp_service *service, char *ret_text, size_t text_size);
 
+/*
+ * A line when the clock has seen less than half of the user_ns that a command and its children ran
+ * user code, by the kernel's account; else "".
+ */
+void pp_service_describe_unseen(struct pp_service *service, uint64_t user_ns, char *ret_text,
+				size_t text_size);
+
 /* Borrowed. */
 sd_event *pp_service_event(struct pp_service *service);
 /* Until sd_event_exit: its code, or -errno. */

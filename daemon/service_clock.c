@@ -6,12 +6,16 @@
 #include "service_state.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "clock/clock.h"
 #include "shared/config_value.h"
 #include "step/source_step.h"
+
+/* Of less, chance may have kept half from the clock. */
+#define UNSEEN_LEAST_NS PP_NSEC_PER_SEC
 
 /* The stepper works for us and is no part of what is profiled. */
 static pid_t helper_of(const struct pp_service *service)
@@ -110,6 +114,24 @@ void pp_service_open_clock(struct pp_service *service)
 		return;
 	pp_window_set_clock(service->window, (uint32_t)service->config.clock_hz,
 			    pp_clock_sees_kernel(service->clock));
+}
+
+void pp_service_describe_unseen(struct pp_service *service, uint64_t user_ns, char *ret_text,
+				size_t text_size)
+{
+	ret_text[0] = '\0';
+	if (!service->clock || user_ns < UNSEEN_LEAST_NS)
+		return;
+	pp_service_read_clock(service);
+	if (service->user_ns >= user_ns / 2)
+		return;
+	snprintf(ret_text, text_size,
+		 "the clock saw %.1f of %.1f s in user code: TIME and RUNS leave out the rest%s",
+		 (double)service->user_ns / 1e9, (double)user_ns / 1e9,
+		 pp_clock_sees_others(service->clock)
+			 ? ""
+			 : ", for threads and processes that soon end are not seen without "
+			   "CAP_PERFMON: record as root");
 }
 
 void pp_service_close_clock(struct pp_service *service)

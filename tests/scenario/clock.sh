@@ -141,6 +141,19 @@ setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-se
 figures=$(short_share)
 check short-lived-without-rights "$figures" awk -v f="$figures" 'BEGIN { split(f, s, " "); exit !(s[2] > 0.1 && s[3] > 50 && s[1] > s[2] / 2) }'
 
+# Threads that end at once take the events of their process with them: what of a program its clock saw is
+# held against the kernel's account, and told where it is less than half.
+cp "$BUILD/tests/workloads/runs_phases" "$tmp/own"
+unseen() { grep -c 'the clock saw .* s in user code' "$tmp/err" || true; }
+for seconds in 4 8 16 32; do # until it has had a second of a busy machine's CPUs
+	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all "$tmp/own/pathprofd" --record --overhead 1 --db "$db" -- \
+		"$tmp/own/runs_phases" threads $seconds >"$tmp/times" 2>"$tmp/err"
+	[ "$(unseen)" -eq 0 ] || break
+done
+check unseen-is-told "$(cat "$tmp/err")" test "$(unseen)" -eq 1
+"$pathprofd" --record --overhead 1 --db "$db" -- "$tmp/own/runs_phases" threads 4 >"$tmp/times" 2>"$tmp/err"
+check seen-with-rights "$(cat "$tmp/err")" test "$(unseen)" -eq 0
+
 # No clock: the starts of bursts are the samples.
 rm -f "$db"*
 "$pathprofd" --record --quiet --overhead 20 --clock 0 --db "$db" -- \
