@@ -292,11 +292,13 @@ static void apply_some(struct pp_track *track, uint64_t now_ns)
 		return;
 	}
 	pp_pace_start(&track->pace);
-	if (!pp_perf_is_ready(track->perf))
-		(void)pp_perf_drain(track->perf);
-	do
+	/* those that an earlier look has left say nothing of what has come since */
+	do {
+		if (!pp_perf_is_ready(track->perf))
+			(void)pp_perf_drain(track->perf);
 		pp_perf_apply(track->perf, 16, pp_track_apply, track);
-	while (pp_perf_is_ready(track->perf) && pp_monotonic_ns() < end_ns);
+	} while (pp_monotonic_ns() < end_ns &&
+		 (pp_perf_is_ready(track->perf) || pp_perf_has_records(track->perf)));
 	pp_pace_stop(&track->pace);
 	pp_track_pay_reader(track);
 }

@@ -342,6 +342,43 @@ static void test_exec_of_one_tree(void)
 	check_exec(false, 1, false);
 }
 
+static pid_t run_true(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		execl("/bin/true", "true", (char *)NULL);
+		_exit(127);
+	}
+	waitpid(pid, NULL, 0);
+	return pid;
+}
+
+/* Events that an earlier look has read and left keep none of those that came later from their turn.
+ */
+static void test_events_behind_others(void)
+{
+	struct pp_track *track = new_track(false, getpid());
+	uint64_t begin_ns;
+	pid_t late;
+
+	if (has_perf(track)) {
+		CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+		run_true();
+		CU_ASSERT_EQUAL(pp_perf_drain(track->perf), 0);
+		CU_ASSERT(pp_perf_is_ready(track->perf));
+		late = run_true();
+		begin_ns = now_ns();
+		CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+		/* a busy machine's slice may end before */
+		CU_ASSERT(pp_images_newest(&track->images, late) ||
+			  now_ns() - begin_ns > PP_PACE_SLICE_NS / 2);
+	} else {
+		unit_skip("events are refused");
+	}
+	pp_track_free(track);
+}
+
 /* An event that has arrived and is not applied: what it tells is known of each moment all the same.
  */
 static void test_exec_that_waits(void)
@@ -649,6 +686,7 @@ static const struct unit_test tests[] = {
 	{"an exec is followed by /proc alone", test_exec_proc_only},
 	{"an exec is followed while reading it rests", test_exec_while_it_rests},
 	{"an exec is followed in the tree of one process", test_exec_of_one_tree},
+	{"events behind those of an earlier look are applied", test_events_behind_others},
 	{"an exec that waits to be applied hides nothing", test_exec_that_waits},
 	{"200 short-lived programs are identified after their end", test_short_lived},
 	{"a deleted program keeps its identity and name", test_deleted},
