@@ -219,6 +219,17 @@ for language in c c++; do
 	[ "$(jq '.blocks[0].weight' cfg.json)" = 1002 ] && ok "its graph" || not_ok "its graph" "$(jq -c '[.blocks[].weight]' cfg.json) $(tail -n 1 said)"
 done
 
+# Files of one name in two folders, with a function of one name each: two functions, each by its own name.
+mkdir one two apart
+cp odd.c one/part.c && sed 's/% 5/% 7/; s/odd/even/' odd.c >two/part.c
+echo 'int odd(unsigned n); int even(unsigned n); int main(void) { return odd(700) + even(700) != 240; }' >both.c
+(cd one && "$cc" -g -O1 -c part.c) && (cd two && "$cc" -g -O1 -c part.c) && "$cc" -g -O1 both.c one/part.o two/part.o -o both 2>said &&
+	PATHPROF_DIR=apart ./both
+"$ctl" import -F counts -o both.db apart/*.ppraw --no-report 2>said
+for name in "step (part.c)" "step (part.c, 2)"; do "$ctl" paths --function "$name" --db both.db --json; done |
+	jq -c '[.[] | .samples] | sort' | paste -sd ' ' >ways
+[ "$(cat ways)" = '[140,560] [100,600]' ] && ok "namesakes in files of one name" || not_ok "namesakes in files of one name" "$(cat ways)"
+
 first=$(find counts -name '*.ppraw' | sort | head -n 1)
 "$cc" -g -O2 even.c odd.c -o other
 refused "another build's description" "another build" "$ctl" import -F counts --binary other -o other.db "$first"

@@ -84,14 +84,30 @@ static bool has_namesake(const struct pathprof_counted_function *functions, uint
 	return false;
 }
 
+/* How many before it have its name and its unit's: files of one name may lie in several folders. */
+static uint32_t count_twins(const struct pathprof_counted_function *functions, uint32_t own)
+{
+	uint32_t twin_cnt = 0;
+
+	for (uint32_t i = 0; i < own; i++)
+		twin_cnt += functions[i].is_local &&
+			    strcmp(functions[i].name, functions[own].name) == 0 &&
+			    strcmp(functions[i].unit, functions[own].unit) == 0;
+	return twin_cnt;
+}
+
 /* Two functions of one name never read alike. */
 static char *name_of(const struct pathprof_counted_function *functions, uint32_t cnt, uint32_t own)
 {
 	const struct pathprof_counted_function *f = &functions[own];
+	uint32_t twin_cnt;
 
-	if (f->is_local && has_namesake(functions, cnt, own))
-		return ctl_printf("%s (%s)", f->name, f->unit);
-	return ctl_strdup(f->name);
+	if (!f->is_local || !has_namesake(functions, cnt, own))
+		return ctl_strdup(f->name);
+	twin_cnt = count_twins(functions, own);
+	if (twin_cnt)
+		return ctl_printf("%s (%s, %" PRIu32 ")", f->name, f->unit, twin_cnt + 1);
+	return ctl_printf("%s (%s)", f->name, f->unit);
 }
 
 static int store_name(struct counts_import *import, uint32_t function)
