@@ -127,7 +127,7 @@ for name in "${names[@]}"; do
 	done
 	row $name instructions "${values[@]}"
 	if [[ " ${kinds[*]} " == *" early "* ]]; then
-		said=$(python3 -B "$here/counting_edges.py" "$(program_of "$p" early).whole" early.tsv | head -n 1)
+		said=$(python3 -B "$here/counting_edges.py" "$(program_of "$p" early).whole" early.tsv | sed -n 1p)
 		echo "$name edges alone: $said"
 		read -r potential definite < <(sed -nE 's/.*potential accuracy ([0-9.]+) %.*coverage ([0-9.]+) %.*/\1 \2/p' <<<"$said")
 		tell potential "$name" early "$potential"
