@@ -120,7 +120,8 @@ void pp_service_describe_unseen(struct pp_service *service, uint64_t user_ns, ch
 				size_t text_size)
 {
 	ret_text[0] = '\0';
-	if (!service->clock || user_ns < UNSEEN_LEAST_NS)
+	/* of some addresses alone the kernel keeps no account */
+	if (!service->clock || service->config.addresses[0] || user_ns < UNSEEN_LEAST_NS)
 		return;
 	pp_service_read_clock(service);
 	if (service->user_ns >= user_ns / 2)
