@@ -21,6 +21,8 @@
 
 /* User space ends below. */
 #define KERNEL_START (1ull << 63)
+/* Of events, for one question. */
+#define SLICES_MORE 4
 
 /* ---------------------------------------------------------------- life */
 
@@ -394,9 +396,26 @@ static bool is_up_to_date(const struct pp_track *track, const struct pp_image *i
 	return track->perf && !pp_track_is_stale(track, image) && !pp_perf_is_ready(track->perf);
 }
 
-static struct pp_image *image_at(struct pp_track *track, pid_t pid, uint64_t time_ns)
+/*
+ * Of one that began and ended a moment ago only events tell. On a busy machine a slice may end
+ * before they are reached: some more then, within the account of CPU time.
+ */
+static struct pp_image *newest_of(struct pp_track *track, pid_t pid)
 {
 	struct pp_image *newest = pp_images_newest(&track->images, pid);
+
+	for (int i = 0; i < SLICES_MORE && !newest && track->perf && !track->paused_ns &&
+			(pp_perf_is_ready(track->perf) || pp_perf_has_records(track->perf));
+	     i++) {
+		read_events(track);
+		newest = pp_images_newest(&track->images, pid);
+	}
+	return newest;
+}
+
+static struct pp_image *image_at(struct pp_track *track, pid_t pid, uint64_t time_ns)
+{
+	struct pp_image *newest = newest_of(track, pid);
 
 	if (!newest)
 		(void)pp_track_scan(track, pid);
