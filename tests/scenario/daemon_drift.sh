@@ -50,7 +50,9 @@ chmod 755 "$tmp/hook"
 # A program that does what $tmp/mode says, round after round, until $tmp/mode is gone.
 seq 400000 >"$tmp/text"
 bzip2 -k "$tmp/text"
-echo compress >"$tmp/mode"
+# It is there whole at each moment: a program that reads an empty one ends.
+do_now() { echo "$1" >"$tmp/mode.new" && mv "$tmp/mode.new" "$tmp/mode"; }
+do_now compress
 (
 	while read -r mode 2>/dev/null <"$tmp/mode"; do
 		case $mode in
@@ -106,14 +108,14 @@ fires_after_kill() {
 	fired=$((fired + 1))
 }
 resolves() {
-	echo compress >"$tmp/mode"
+	do_now compress
 	check resolves "$(alert use phase)" wait_for "$limit" is_in use 0
 }
 # A window below the threshold, straight after the kill, makes the count begin again: then what was
 # counted before the kill does not show, and the library changes once more.
 fired=0
 for _ in 1 2 3 4 5; do
-	echo decompress >"$tmp/mode"
+	do_now decompress
 	fires_after_kill
 	[ "$(replayed "$streak")" = "$(replayed 0)" ] || break
 	resolves

@@ -82,7 +82,9 @@ runs() {
 	busy=$!
 }
 
-echo one >"$tmp/mode"
+# It is there whole at each moment: the program looks at it all the time.
+do_now() { echo "$1" >"$tmp/mode.new" && mv "$tmp/mode.new" "$tmp/mode"; }
+do_now one
 runs first
 start_judged 15 "$program" && start_relay -c "$conf" --db "$db" ||
 	{ not_ok start "the daemon or its relay did not start"; finish; }
@@ -114,7 +116,7 @@ check measured-after-restart "$(figures second)" \
 	wait_for "$limit" has_measured second previous $((before + 1))
 check quiet-after-restart "$(cat "$tmp/told")" test ! -s "$tmp/told"
 
-echo other >"$tmp/mode"
+do_now other
 other_ns=$(date +%s%N)
 check fires "$(figures second)" wait_for "$limit" is_in build 2
 wait_for 60 eval '[ "$(told build firing)" -ge 1 ]' || true
