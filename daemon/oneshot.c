@@ -130,7 +130,7 @@ static int exit_code(const siginfo_t *info)
 	return info->si_code == CLD_EXITED ? info->si_status : 128 + info->si_status;
 }
 
-/* As waitid, which glibc has without the usage. */
+/* The call waitid, which glibc offers without the usage of resources. */
 static int reap(struct oneshot *shot, siginfo_t *info)
 {
 	struct rusage usage = {{0}};

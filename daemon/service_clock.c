@@ -14,7 +14,7 @@
 #include "shared/config_value.h"
 #include "step/source_step.h"
 
-/* Of less, chance may have kept half from the clock. */
+/* Chance may keep half of less from the clock. */
 #define UNSEEN_LEAST_NS PP_NSEC_PER_SEC
 
 /* The stepper works for us and is no part of what is profiled. */
@@ -120,7 +120,7 @@ void pp_service_describe_unseen(struct pp_service *service, uint64_t user_ns, ch
 				size_t text_size)
 {
 	ret_text[0] = '\0';
-	/* of some addresses alone the kernel keeps no account */
+	/* the kernel keeps no account of some addresses alone */
 	if (!service->clock || service->config.addresses[0] || user_ns < UNSEEN_LEAST_NS)
 		return;
 	pp_service_read_clock(service);

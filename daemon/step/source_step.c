@@ -369,7 +369,7 @@ static bool is_member(void *context, pid_t pid, uint64_t start_time)
 	       process->start_time <= start_time + 1;
 }
 
-/* Nobody but the resolver knows who is of the family and has no parents any more. */
+/* The resolver alone knows who is of the family and has no parents any more. */
 static void answer_family(const struct step_source *source)
 {
 	const struct pp_resolver *resolver = source->config.resolver;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who is of the recorded family: see step_family.h. */
+/* Members of the recorded family: see step_family.h. */
 #include "step_family.h"
 
 #include <stddef.h>

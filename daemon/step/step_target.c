@@ -51,7 +51,7 @@
 #define KERNEL_ERESTARTNOHAND        514ll
 #define KERNEL_ERESTART_RESTARTBLOCK 516
 
-/* By default these do nothing. SIGCONT is none of them: it takes a stop back. */
+/* Signals that do nothing by default. SIGCONT is none of them: it takes a stop back. */
 #define NO_EFFECT_DEFAULT                                                                          \
 	(PP_STEP_SIGNAL_BIT(SIGCHLD) | PP_STEP_SIGNAL_BIT(SIGURG) | PP_STEP_SIGNAL_BIT(SIGWINCH))
 

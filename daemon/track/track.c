@@ -21,7 +21,7 @@
 
 /* User space ends below. */
 #define KERNEL_START (1ull << 63)
-/* Of events, for one question. */
+/* Slices of events that one question may take besides. */
 #define SLICES_MORE 4
 
 /* ---------------------------------------------------------------- life */
@@ -397,8 +397,8 @@ static bool is_up_to_date(const struct pp_track *track, const struct pp_image *i
 }
 
 /*
- * Of one that began and ended a moment ago only events tell. On a busy machine a slice may end
- * before they are reached: some more then, within the account of CPU time.
+ * Events alone tell of a process that began and ended a moment ago. On a busy machine a slice may
+ * end before they are reached: some more follow then, within the account of CPU time.
  */
 static struct pp_image *newest_of(struct pp_track *track, pid_t pid)
 {

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What counting every path costs beside clang's own counters: nine programs out of Debian's sources,
+# The cost of counting every path beside that of clang's own counters: nine programs out of Debian's sources,
 # each built plain, with clang's counters of edges (in the front end: instr, and on its
 # intermediate code: gen), and with pathprof-cc, early and late, each of them with tables of the paths
 # that other input ran, without its cold paths, without what it told, and by the older rules for that,
@@ -69,7 +69,7 @@ build_all() { # KIND
 		compile $p "$1" "${compilers[$1]//PROGRAM/$p}" "$link" >"$p-$1.log" 2>&1 || { tail -n 3 "$p-$1.log"; exit 1; }
 	done
 }
-# What a build without tables runs with other input is interesting, in all modes of a program.
+# Paths that a build without tables runs with other input are interesting, in all modes of a program.
 find_interesting() { # KIND
 	local name p
 	for p in "${programs[@]}"; do

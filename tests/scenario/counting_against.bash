@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What scenarios hold against what: programs out of Debian's sources, each doing its workload, built to
-# count and otherwise. Included behind counting_common.bash.
+# Checks of programs out of Debian's sources, each of which does its workload, built to count and
+# otherwise: their counts against each other. Included behind counting_common.bash.
 for tool in llvm-profdata-22 apt-get setarch; do
 	command -v $tool >/dev/null || { echo "skip $name: $tool is not installed"; exit 0; }
 done
@@ -57,7 +57,7 @@ against_oracle() { # WORKLOAD MODE
 	compare counting_oracle.py "$1 $2" "$(elf_of "$1" oracle)" log counted.tsv
 }
 
-# What the last run counted, and no more than 16 paths of a function, is interesting: the same counts.
+# Paths that the last run counted are interesting, no more than 16 of a function: the counts are the same.
 with_tables() { # WORKLOAD MODE
 	interesting "$tmp/interesting" 16 --binary "$(elf_of "$1" counted)" counts/counted/*.ppraw
 	build_kind "$1" tables "$cc $2 --pathprof-interesting=$tmp/interesting" ""
@@ -70,7 +70,7 @@ with_tables() { # WORKLOAD MODE
 	fi
 }
 
-# What the build that counts ran is the profile: the oracle's counts of what is left to count.
+# The run of the build that counts is the profile: the oracle's counts of what is left to count.
 with_practical() { # WORKLOAD MODE TECHNIQUE
 	local p="--pathprof-$3 --pathprof-interesting=$tmp/all"
 	interesting "$tmp/all" 100000 --binary "$(elf_of "$1" counted)" counts/counted/*.ppraw

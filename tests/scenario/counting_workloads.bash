@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the programs of counting_sources.bash are given to do: always the same, in one thread, and what
-# it takes grows with a size. Is $here the directory of this file?
+# Workloads of the programs of counting_sources.bash: always the same, in one thread, and growing with a
+# size. $here must be the directory of this file.
 
 # The table of workloads: PROGRAM, or PROGRAM-MODE. What is read by eval has $run, which stands for the
 # program with what is put before it, in a directory with the input.

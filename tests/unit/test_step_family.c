@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Who is of a family: on real processes, whose parents live or have ended, and whose numbers and
- * times of start are compared.
+ * Members of a family are found among real processes, whose parents live or have ended, and whose
+ * numbers and times of start are compared.
  */
 #include "unit.h"
 
@@ -122,7 +122,7 @@ static void test_stranger(void)
 	CU_ASSERT_FALSE(pp_step_family_is_asked(&family));
 }
 
-/* What was known of an earlier process with the same number does not count. */
+/* An answer about an earlier process with the same number does not count. */
 static void test_number_again(void)
 {
 	struct asked asked = {.is_member = true};

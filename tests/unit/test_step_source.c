@@ -353,7 +353,7 @@ static bool has_wide_sockets(void)
 	return bytes >= wanted;
 }
 
-/* While the daemon reads a large program it reads no bursts, and a short recording has few. */
+/* The daemon reads no bursts while it reads a large program, and a short recording has few. */
 static void test_short_pause(void)
 {
 	struct tally tally = {.pid = start_spinner()};

@@ -297,7 +297,7 @@ static void *do_nothing(void *nothing)
 	return nothing;
 }
 
-/* Else a program that starts threads all the time could never be read from /proc. */
+/* A program that starts threads all the time could never be read from /proc otherwise. */
 static void test_threads(void)
 {
 	struct pp_perf *perf = open_or_skip(NULL);

@@ -29,9 +29,9 @@ static int by_arc(const struct pathprof_flow_arc *a, const struct pathprof_flow_
 }
 
 /*
- * Where it begins tells a function from one that takes its place, as another body may of one that
- * is weak. Units name the file each by its own way to it, and clang gives lines of handlers
- * differently.
+ * The line where it begins tells a function from one that takes its place, as another body may of
+ * one that is weak. Units name the file each by its own way to it, and clang gives lines of
+ * handlers differently.
  */
 static uint32_t first_line(function *f)
 {

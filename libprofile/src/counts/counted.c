@@ -255,7 +255,7 @@ static size_t fill(const struct pathprof_counted *counted,
 	}
 }
 
-/* Of the function and the copies behind it. */
+/* Paths of the function and of the copies behind it. */
 static size_t fill_from_all(const struct pathprof_counted *counted, uint32_t function,
 			    struct pathprof_counted_path *paths)
 {
