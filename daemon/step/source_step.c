@@ -37,12 +37,14 @@
 #define START_TIMEOUT_MS     5000
 #define RECORDING_TIMEOUT_MS 60000
 /* Many times what a stepper takes that can end; the window that is open is written only then. */
-#define END_TIMEOUT_MS  1000
-#define LOOK_PERIOD_MS  500
-#define CHILD_FD        3
-#define TAKEN_DEFAULT   32
-#define RATE_DEFAULT_HZ 99
-#define HOLD_MAX_NS     (2 * PP_NSEC_PER_MSEC)
+#define END_TIMEOUT_MS 1000
+#define LOOK_PERIOD_MS 500
+/* Strangers to the family are asked about anew each five seconds. */
+#define LOOKS_TO_ASK_AGAIN 10
+#define CHILD_FD           3
+#define TAKEN_DEFAULT      32
+#define RATE_DEFAULT_HZ    99
+#define HOLD_MAX_NS        (2 * PP_NSEC_PER_MSEC)
 /* Two hundred bursts with their stacks, for the time in which the daemon reads a large program. */
 #define QUEUE_BYTES (4 << 20)
 
@@ -61,6 +63,7 @@ struct step_source {
 	struct pp_step_stats past; /* sums of the steppers before this one */
 	uint64_t malformed;
 	uint64_t replaced;
+	uint64_t look_cnt;
 	uint64_t heard_ns; /* CLOCK_MONOTONIC of the last message */
 	bool heard;        /* statistics have come at least once */
 	union {
@@ -370,15 +373,16 @@ static bool is_member(void *context, pid_t pid, uint64_t start_time)
 }
 
 /* The resolver alone knows who is of the family and has no parents any more. */
-static void answer_family(const struct step_source *source)
+static void answer_family(struct step_source *source)
 {
 	const struct pp_resolver *resolver = source->config.resolver;
+	const bool again = ++source->look_cnt % LOOKS_TO_ASK_AGAIN == 0;
 
 	if (!source->config.only_pid || !source->hold || !resolver || !resolver->in_view ||
-	    !pp_step_family_is_asked(&source->hold->family))
+	    !(again || pp_step_family_is_asked(&source->hold->family)))
 		return;
 	resolver->dispatch(resolver->context);
-	pp_step_family_answer(&source->hold->family, is_member, (void *)resolver);
+	pp_step_family_answer(&source->hold->family, again, is_member, (void *)resolver);
 }
 
 /* The thread that the stepper turned to last. */

@@ -98,12 +98,12 @@ bool pp_step_family_is_asked(const struct pp_step_family *family)
 	return false;
 }
 
-static void answer(uint64_t *place, pp_step_family_fn *is_member, void *context)
+static void answer(uint64_t *place, bool again, pp_step_family_fn *is_member, void *context)
 {
 	const uint64_t mask = ~(UINT64_C(3) << (PID_BITS + START_BITS));
 	uint64_t entry = __atomic_load_n(place, __ATOMIC_RELAXED), known;
 
-	if (state_of(entry) != ASKED)
+	if (state_of(entry) != ASKED && !(again && state_of(entry) == STRANGER))
 		return;
 	known = is_member(context, pid_of(entry), start_of(entry)) ? MEMBER : STRANGER;
 	/* the stepper may have put another process there meanwhile, whose turn is the next time */
@@ -112,9 +112,9 @@ static void answer(uint64_t *place, pp_step_family_fn *is_member, void *context)
 					  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-void pp_step_family_answer(struct pp_step_family *family, pp_step_family_fn *is_member,
+void pp_step_family_answer(struct pp_step_family *family, bool again, pp_step_family_fn *is_member,
 			   void *context)
 {
 	for (size_t i = 0; i < PP_STEP_FAMILY_PLACES; i++)
-		answer(&family->entries[i], is_member, context);
+		answer(&family->entries[i], again, is_member, context);
 }

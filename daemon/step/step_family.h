@@ -6,7 +6,7 @@
  * The parents in /proc tell, as long as they live. Of one whose parents have ended, such as a
  * daemon that a script has started, only the daemon's tracker knows it, which has heard of every
  * fork: the stepper leaves a question in the page that both share and takes the process for a
- * stranger until it is answered, half a second at most.
+ * stranger until it is answered, mostly within half a second.
  *
  * Workload: asked once a sample, some hundred times a second while a burst is due. The table has a
  * bounded number of places by pid; who takes one that is in use is asked about anew. Each entry is
@@ -32,8 +32,11 @@ bool pp_step_family_has(struct pp_step_family *family, pid_t only_pid, pid_t pid
 typedef bool pp_step_family_fn(void *context, pid_t pid, uint64_t start_time);
 /* Whether questions wait for an answer. */
 bool pp_step_family_is_asked(const struct pp_step_family *family);
-/* The daemon's side: answers them by is_member. */
-void pp_step_family_answer(struct pp_step_family *family, pp_step_family_fn *is_member,
+/*
+ * The daemon's side: answers them by is_member. again: strangers as well, since events of forks may
+ * come late on a busy machine.
+ */
+void pp_step_family_answer(struct pp_step_family *family, bool again, pp_step_family_fn *is_member,
 			   void *context);
 
 #endif

@@ -100,7 +100,7 @@ static void test_orphan(void)
 	memset(&family, 0, sizeof(family));
 	CU_ASSERT_EQUAL_FATAL(pp_step_read_stat(orphan, 0, &stat), 0);
 	CU_ASSERT_FALSE(pp_step_family_has(&family, parent, orphan));
-	pp_step_family_answer(&family, answer, &asked);
+	pp_step_family_answer(&family, false, answer, &asked);
 	CU_ASSERT_EQUAL(asked.cnt, 1);
 	CU_ASSERT_EQUAL(asked.pid, orphan);
 	CU_ASSERT_EQUAL(asked.start_time, stat.start_time);
@@ -115,11 +115,18 @@ static void test_stranger(void)
 
 	memset(&family, 0, sizeof(family));
 	CU_ASSERT_FALSE(pp_step_family_has(&family, getpid() + 1, getpid()));
-	pp_step_family_answer(&family, answer, &asked);
-	pp_step_family_answer(&family, answer, &asked);
+	pp_step_family_answer(&family, false, answer, &asked);
+	pp_step_family_answer(&family, false, answer, &asked);
 	CU_ASSERT_EQUAL(asked.cnt, 1);
 	CU_ASSERT_FALSE(pp_step_family_has(&family, getpid() + 1, getpid()));
 	CU_ASSERT_FALSE(pp_step_family_is_asked(&family));
+	/* its fork was told of late */
+	asked.is_member = true;
+	pp_step_family_answer(&family, true, answer, &asked);
+	CU_ASSERT_EQUAL(asked.cnt, 2);
+	CU_ASSERT(pp_step_family_has(&family, getpid() + 1, getpid()));
+	pp_step_family_answer(&family, true, answer, &asked);
+	CU_ASSERT_EQUAL(asked.cnt, 2);
 }
 
 /* An answer about an earlier process with the same number does not count. */
@@ -130,7 +137,7 @@ static void test_number_again(void)
 
 	memset(&family, 0, sizeof(family));
 	CU_ASSERT_FALSE(pp_step_family_has(&family, getpid() + 1, getpid()));
-	pp_step_family_answer(&family, answer, &asked);
+	pp_step_family_answer(&family, false, answer, &asked);
 	CU_ASSERT(pp_step_family_has(&family, getpid() + 1, getpid()));
 	*entry -= UINT64_C(1) << 22;
 	CU_ASSERT_FALSE(pp_step_family_has(&family, getpid() + 1, getpid()));
@@ -140,7 +147,7 @@ static void test_number_again(void)
 static const struct unit_test tests[] = {
 	{"by the parents that /proc names", test_parents},
 	{"whose parents have ended: by the answer", test_orphan},
-	{"who is not of it is asked about once", test_stranger},
+	{"who is not of it is asked about once, and anew when it is time", test_stranger},
 	{"another process with the same number", test_number_again},
 };
 UNIT_SUITE(step_family, tests)
