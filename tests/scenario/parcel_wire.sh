@@ -92,7 +92,7 @@ parts {
     workload: 1
     samples: 11
     squares: 21
-    weight: 24.5
+    weight: 24
     insns: 17
     looks: 1024
   }

@@ -45,10 +45,10 @@ static void add_counts(struct pathprof_profile *p, uint64_t more)
 					   .length = 3,
 					   .outcomes = 5,
 					   .samples = 11,
-					   .weight = 24.5,
+					   .weight = 24,
 					   .squares = 21,
-					   .insns = 24.5 * 17,
-					   .weight_squares = 24.5 * 24.5 / 4};
+					   .insns = 24 * 17,
+					   .weight_squares = 24 * 24 / 4};
 	const struct pathprof_edge_count edge = {.process = 1,
 						 .from_binary = 0,
 						 .to_binary = 1,

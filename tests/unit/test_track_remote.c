@@ -61,32 +61,44 @@ static int crashing(void *context, void *answer)
 	_exit(3);
 }
 
+/*
+ * What one that has lost no time yet answers, and the CPU time of its children. On a busy machine a
+ * child may be given up before it was ever run, so it is asked again.
+ */
+static int asked(pp_remote_fn *fn, void *context, int *answer, uint64_t *ret_cpu_ns)
+{
+	int r = -ETIMEDOUT;
+
+	for (int i = 0; i < 100 && r == -ETIMEDOUT; i++) {
+		struct pp_remote *remote;
+
+		CU_ASSERT_EQUAL_FATAL(pp_remote_new(&remote), 0);
+		r = pp_remote_ask(remote, 1, fn, context, answer, sizeof(*answer));
+		*ret_cpu_ns = pp_remote_cpu_ns(remote);
+		pp_remote_free(remote);
+	}
+	return r;
+}
+
 static void test_answers(void)
 {
 	int number = 21, answer = 0;
-	struct pp_remote *remote;
+	uint64_t cpu_ns;
 
-	CU_ASSERT_EQUAL_FATAL(pp_remote_new(&remote), 0);
-	CU_ASSERT_EQUAL(pp_remote_ask(remote, 1, doubled, &number, &answer, sizeof(answer)), 0);
+	CU_ASSERT_EQUAL(asked(doubled, &number, &answer, &cpu_ns), 0);
 	CU_ASSERT_EQUAL(answer, 42);
-	CU_ASSERT_EQUAL(pp_remote_ask(remote, 1, refusing, NULL, &answer, sizeof(answer)), -ENOENT);
-	CU_ASSERT_EQUAL(pp_remote_ask(remote, 1, crashing, NULL, &answer, sizeof(answer)), -ECHILD);
+	CU_ASSERT_EQUAL(asked(refusing, NULL, &answer, &cpu_ns), -ENOENT);
+	CU_ASSERT_EQUAL(asked(crashing, NULL, &answer, &cpu_ns), -ECHILD);
 	CU_ASSERT_EQUAL(answer, 42);
-	pp_remote_free(remote);
 }
 
-/* Under load a child may be given up before it has computed. */
 static void test_account(void)
 {
-	struct pp_remote *remote;
-	int r = -ETIMEDOUT, answer = 0;
+	int answer = 0;
+	uint64_t cpu_ns = 0;
 
-	CU_ASSERT_EQUAL_FATAL(pp_remote_new(&remote), 0);
-	for (uint64_t dev = 1; r == -ETIMEDOUT && dev < 5; dev++)
-		r = pp_remote_ask(remote, dev, computing, NULL, &answer, sizeof(answer));
-	if (r == 0)
-		CU_ASSERT(pp_remote_cpu_ns(remote) >= 19000000);
-	pp_remote_free(remote);
+	CU_ASSERT_EQUAL(asked(computing, NULL, &answer, &cpu_ns), 0);
+	CU_ASSERT(cpu_ns >= 19000000);
 }
 
 static void test_silence(void)

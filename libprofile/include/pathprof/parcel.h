@@ -6,9 +6,11 @@
  * late or twice changes nothing, and a store that was cloned loses nothing either.
  *
  * Bytes: one zstd frame, with a checksum, that holds a message of schema/wire/parcel.proto, which
- * says how counts become columns. A read parcel differs from the
- * written one by rounding only: a weight by 2^-24 of itself, instructions by 2^-23, and the looks
- * that weight_squares stands for (weight^2 / weight_squares) by 1/512.
+ * says how counts become columns. A read parcel differs from the written one by rounding only, and
+ * never in a count. Weights of a weighed part that was looked at n times are off by at most 1/8 of
+ * themselves, divided by the square root of n, and on the average by a twentieth; their sums stay.
+ * Other weights are off by 2^-24, instructions of a run by 2^-23, and the looks that weight_squares
+ * stands for (weight^2 / weight_squares) by 1/32 and 1/512.
  *
  * Units: a slot is the seconds since 1970 (UTC) at its begin. In weighed windows a weight counts
  * microseconds of CPU time, so weights of hosts add up whatever each host sampled. The user-mode

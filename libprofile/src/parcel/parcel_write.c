@@ -121,7 +121,22 @@ static uint32_t looks(const struct pathprof_path_count *path)
 	units = round(256 * path->weight * path->weight / path->weight_squares);
 	if (units < 1)
 		return 1;
-	return units < UINT32_MAX ? (uint32_t)units : UINT32_MAX;
+	return pp_parcel_round_looks(units < UINT32_MAX ? (uint32_t)units : UINT32_MAX);
+}
+
+/* Weights of counted windows are counts, and exact. */
+static float weight_of_path(const struct pathprof_profile *p, double weight, uint32_t looks,
+			    size_t row)
+{
+	return p->weighed && looks ? pp_parcel_round(weight, looks / 256.0, row) : (float)weight;
+}
+
+/* An edge was looked at once in each burst, and counts more often there. */
+static float weight_of_edge(const struct pathprof_profile *p,
+			    const struct pathprof_edge_count *edge, size_t row)
+{
+	return p->weighed ? pp_parcel_round(edge->weight, (double)edge->count, row)
+			  : (float)edge->weight;
 }
 
 static bool take_path_columns(struct writer *w, size_t cnt, Pathprof__Paths *m)
@@ -170,9 +185,9 @@ static void write_paths(struct writer *w, const struct pathprof_profile *p, Path
 		m->workload[i] = rows[i].process;
 		m->samples[i] = rows[i].samples;
 		m->squares[i] = rows[i].squares;
-		m->weight[i] = (float)rows[i].weight;
 		m->insns[i] = insns_of_one(&rows[i]);
 		m->looks[i] = looks(&rows[i]);
+		m->weight[i] = weight_of_path(p, rows[i].weight, m->looks[i], i);
 		binary = rows[i].binary;
 		start = rows[i].start;
 	}
@@ -221,7 +236,7 @@ static void write_edges(struct writer *w, const struct pathprof_profile *p, Path
 		m->workload[i] = rows[i].process;
 		m->count[i] = rows[i].count;
 		m->mispredicted[i] = rows[i].mispredicted;
-		m->weight[i] = (float)rows[i].weight;
+		m->weight[i] = weight_of_edge(p, &rows[i], i);
 		from_binary = rows[i].from_binary;
 		from = rows[i].from;
 	}

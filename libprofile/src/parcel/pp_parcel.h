@@ -52,6 +52,14 @@ struct Pathprof__Parcel;
 int pp_parcel_read_names(struct pathprof_parcel *parcel, const struct Pathprof__Parcel *m,
 			 struct pathprof_error *error);
 
+/*
+ * A weight that was looked at `looks` times, with digits down to a twentieth of its error; one that
+ * has no more digits stays as it is. Sums over many rows stay the same: `row` counts them.
+ */
+float pp_parcel_round(double weight, double looks, size_t row);
+/* In any unit, within 1/32 of itself; 0 stays 0, and what was rounded before stays as it is. */
+uint32_t pp_parcel_round_looks(uint32_t units);
+
 /* The caller frees *ret_bytes. */
 int pp_parcel_pack(const uint8_t *message, size_t message_bytes, uint8_t **ret_bytes,
 		   size_t *ret_len_bytes, struct pathprof_error *error);
