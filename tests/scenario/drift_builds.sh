@@ -98,10 +98,13 @@ check first-named "its paths have no names" wait_for "$limit" has_functions firs
 runs second
 check second-measured "$(figures second)" wait_for "$limit" has_measured second previous 2
 check second-rolls "$(figures second)" wait_for "$limit" has_measured second rolling 1
-# The changed function is some of what runs, not most.
-check matched "$(figures second)" true_that "$(sql "SELECT total(matched * window_samples) /
-	total(window_samples) FROM drift WHERE baseline = 'previous'") > 0.4 && $(sql "SELECT
-	min(matched) FROM drift WHERE baseline = 'previous'") < 1"
+# The changed function is some of what runs, not most. On a busy machine the names of most paths may
+# come after a few windows, and what has no name is not compared.
+is_matched() {
+	true_that "$(sql "SELECT max(matched) FROM drift WHERE baseline = 'previous'") > 0.4 &&
+		$(sql "SELECT min(matched) FROM drift WHERE baseline = 'previous'") < 1"
+}
+check matched "$(figures second)" wait_for "$limit" is_matched
 check pinned-measured "$(figures second)" \
 	wait_for "$limit" has_measured second good 1 'AND matched < 1'
 check no-alarm "$(figures second)" test ! -s "$tmp/told"
