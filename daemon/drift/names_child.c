@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The child that reads a binary's file: see names.h. It comes from fork in a process that may have
- * threads; it only allocates, reads files and writes to its pipe.
+ * threads; it only allocates, reads files and writes to its pipe and the cache of graphs.
  *
  * Where the file is: under the root of a process that maps it, as that one names it; when it was
  * replaced or removed since, behind the mapping itself (/proc/PID/map_files); or under its name
@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <linux/capability.h>
 #include <signal.h>
@@ -58,7 +59,7 @@ static const struct pathprof_confine_limits limits = {
 	.cpu_s = 30,
 };
 
-/* Rights to open others' files; none of them is read before these are gone, too. */
+/* Rights to open others' files; they are dropped before any of the files is read. */
 static const int to_find[] = {CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE};
 
 static void be_modest(bool hurry)
@@ -82,31 +83,38 @@ static void add_in_root(struct child *child, int root_fd)
 	add_candidate(child, pathprof_foreign_open(root_fd, child->job->file, NULL), root_fd);
 }
 
-/* A line of maps of that file (deleted or not), executable: the range's text. */
-static bool maps_it(const struct child *child, const char *line, char range[64])
+/* Whether a line of maps is of that file (deleted or not), and executable. */
+static bool maps_it(const struct child *child, const char *line, uint64_t *ret_start,
+		    uint64_t *ret_end)
 {
 	const char *file = strchr(line, '/');
 	size_t len = strlen(child->job->file);
 	char rights[8];
 
-	if (!file || sscanf(line, "%63s %7s", range, rights) != 2 || !strchr(rights, 'x'))
+	if (!file || sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s", ret_start, ret_end, rights) != 3 ||
+	    !strchr(rights, 'x'))
 		return false;
 	return strncmp(file, child->job->file, len) == 0 &&
 	       (file[len] == '\n' || file[len] == '\0' || file[len] == ' ');
 }
 
-/* Behind a mapping lies the file itself, wherever it is by now. */
+/*
+ * Behind a mapping lies the file itself, wherever it is by now. The names in map_files have no
+ * leading zeros, other than the addresses in maps.
+ */
 static void add_mappings(struct child *child, pid_t pid)
 {
-	char path[128], range[64], line[PATH_MAX + 256];
+	char path[128], line[PATH_MAX + 256];
+	uint64_t start, end;
 	FILE *maps;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	maps = fopen(path, "re");
 	while (maps && fgets(line, sizeof(line), maps)) {
-		if (!maps_it(child, line, range))
+		if (!maps_it(child, line, &start, &end))
 			continue;
-		snprintf(path, sizeof(path), "/proc/%d/map_files/%s", pid, range);
+		snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, start,
+			 end);
 		add_candidate(child, pathprof_foreign_open(PATHPROF_OWN_ROOT, path, NULL), -1);
 	}
 	if (maps)

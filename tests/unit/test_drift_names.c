@@ -315,7 +315,8 @@ static void test_file_that_moved(void)
 	desk_release(&d);
 }
 
-static void test_mapped_file(void)
+/* Its file is removed while it is mapped at that address. */
+static void name_mapped_at(void *address)
 {
 	struct binary binary;
 	struct pp_names_job job;
@@ -329,7 +330,8 @@ static void test_mapped_file(void)
 	if (pid == 0) {
 		int fd = open(binary.file, O_RDONLY);
 
-		if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+		if (mmap(address, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED_NOREPLACE,
+			 fd, 0) != address)
 			_exit(1);
 		(void)!write(ready[1], "r", 1);
 		pause();
@@ -348,6 +350,13 @@ static void test_mapped_file(void)
 	close(ready[0]);
 	close(ready[1]);
 	desk_release(&d);
+}
+
+/* Addresses below 0x10000000, as of programs that are no PIE, have leading zeros in maps. */
+static void test_mapped_file(void)
+{
+	name_mapped_at((void *)0x7e0000000000);
+	name_mapped_at((void *)0x400000);
 }
 
 /* ---------------------------------------------------------------- files of enemies */
