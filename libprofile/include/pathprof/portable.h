@@ -8,8 +8,9 @@
  *     other      baseline's paths -> portable names, those in functions of this build
  *     matched    share of the window that was compared
  *
- * Paths that were not named yet (new ones, a few percent) are not taken for other paths: they stand
- * together as one event, beside as much of what they could be on the other side; see pair().
+ * Paths that were not named yet (new ones, a few percent; of a new build most of them, as long as a
+ * busy machine keeps names waiting) are not taken for other paths: they stand together as one
+ * event, beside as much of what they could be on the other side; see pair().
  *
  * Workload: 200 builds of some thousand paths, some of ten thousands of functions; one pair a
  * window each. One owner, the event loop; shared by reference among the subjects of a build.

@@ -198,24 +198,42 @@ static int rename_paths(struct side *side, const struct pathprof_tally *counts,
 	return pathprof_events_sort(side->events, &side->cnt);
 }
 
-/* Of what has no name yet, the share that would have matched: as much of it as of the named. */
-static struct pathprof_event unnamed_matched(const struct side *side)
-{
-	struct pathprof_event unnamed = side->unnamed;
-	double named = side->total - unnamed.weight;
-	double weight = named > 0 ? floor(unnamed.weight * side->matched / named) : 0;
-
-	if (unnamed.weight > 0)
-		unnamed.squares *= weight / unnamed.weight;
-	unnamed.weight = weight;
-	return unnamed;
-}
-
 static bool has_event(const struct side *side, const struct pathprof_event *event)
 {
 	size_t at = pp_first(i, 0, side->cnt, pathprof_event_order(&side->events[i], event) >= 0);
 
 	return at < side->cnt && pathprof_event_order(&side->events[at], event) == 0;
+}
+
+/* The share of a side's matched weight in events that the other side does not have. */
+static double missing_share(const struct side *side, const struct side *other)
+{
+	double missing = 0;
+
+	for (size_t i = 0; i < side->cnt; i++)
+		if (!has_event(other, &side->events[i]))
+			missing += side->events[i].weight;
+	return side->matched > 0 ? missing / side->matched : 0;
+}
+
+/*
+ * Paths without a name yet, as far as they may be those that the other side has and this one lacks,
+ * a share `missing` of it. Names come for some functions first, so how many of the named paths
+ * match says nothing of those without a name.
+ */
+static struct pathprof_event unnamed_matched(const struct side *side, double missing)
+{
+	struct pathprof_event unnamed = side->unnamed;
+	double weight = missing < 1 ? floor(side->matched * missing / (1 - missing)) : INFINITY;
+
+	if (side->matched <= 0)
+		weight = 0;
+	if (weight > unnamed.weight)
+		weight = unnamed.weight;
+	if (unnamed.weight > 0)
+		unnamed.squares *= weight / unnamed.weight;
+	unnamed.weight = weight;
+	return unnamed;
 }
 
 /*
@@ -258,7 +276,8 @@ static double share_of(const struct pathprof_event *part, double rest)
 /* What either gives up is not there on the other side, so neither looks at what the other lost. */
 static void pair(struct side *window, struct side *base)
 {
-	struct pathprof_event of_window = unnamed_matched(window), of_base = unnamed_matched(base);
+	struct pathprof_event of_window = unnamed_matched(window, missing_share(base, window));
+	struct pathprof_event of_base = unnamed_matched(base, missing_share(window, base));
 	double window_share = share_of(&of_window, window->matched);
 	double base_share = share_of(&of_base, base->matched);
 
