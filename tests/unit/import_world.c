@@ -62,11 +62,26 @@ bool import_are_same(const struct import_rows *a, const struct import_rows *b)
 
 /* ---------------------------------------------------------------- the import under test */
 
+/* Generated code is its own process's. */
+static void check_jit(struct import_world *w, const struct pathprof_profile *p,
+		      const struct pathprof_edge_count *e)
+{
+	const struct pathprof_binary *binary = &p->binaries[e->from_binary];
+	char name[32];
+
+	if (binary->id.kind != PATHPROF_ID_JIT)
+		return;
+	snprintf(name, sizeof(name), "jit:%u", p->processes[e->process].pid);
+	CU_ASSERT_STRING_EQUAL(binary->name, name);
+	w->jit_edges++;
+}
+
 static void keep_edges(struct import_world *w, const struct pathprof_profile *p)
 {
 	for (uint32_t i = 0; i < p->edge_cnt; i++) {
 		const struct pathprof_edge_count *e = &p->edges[i];
 
+		check_jit(w, p, e);
 		import_count(&w->got, &(struct import_row){.pid = p->processes[e->process].pid,
 							   .a = e->from,
 							   .b = e->to,

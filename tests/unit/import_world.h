@@ -44,6 +44,7 @@ struct import_world {
 	int64_t begins[WINDOWS], ends[WINDOWS];
 	size_t window_cnt;
 	uint64_t stored_stacks;
+	uint32_t jit_edges; /* out of generated code */
 
 	/* whose stack is being counted */
 	uint32_t pid;

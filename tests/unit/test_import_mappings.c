@@ -69,6 +69,25 @@ static void test_forgotten(void)
 	import_world_close(w);
 }
 
+/* A forked child has its parent's mappings, and writes code of its own into them. */
+static void test_generated_code(void)
+{
+	struct import_world *w = import_world_open(9);
+	struct import_stack s;
+
+	import_run(w, &s);
+	import_record(&s, 0);
+	import_map(w, 10, BASE, "//anon");
+	import_send(w, &s, 10, SECOND);
+	import_change(w, PATHPROF_RECORDED_FORK, 20, 10);
+	import_send(w, &s, 20, SECOND + 1);
+	import_send(w, &s, 10, SECOND + 2);
+	import_finish(w);
+	CU_ASSERT_EQUAL(w->jit_edges % 2, 0);
+	CU_ASSERT(w->jit_edges >= 2);
+	import_world_close(w);
+}
+
 /* Without a build-id the name decides: of a file that was replaced, and of one behind a link. */
 static void test_names(void)
 {
@@ -212,6 +231,7 @@ static const struct unit_test tests[] = {
 	{"a file is found by the name it had", test_names},
 	{"code that lies elsewhere in the file is found by its address", test_other_layout},
 	{"code copied to where it was is the program's", test_copied_code},
+	{"generated code is its process's, also after a fork", test_generated_code},
 	{"processes beyond the bound are counted, ended ones make room", test_many_processes},
 };
 UNIT_SUITE(import_mappings, tests)

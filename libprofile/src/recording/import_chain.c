@@ -11,15 +11,18 @@
 #include "pathprof/mapped.h"
 #include "pathprof/recorded_stack.h"
 
-/* Pages of code by process: where they lie as images. */
+/* A cache: image addresses of pages of code, by page and generation of the mappings. */
 #define PAGE_SHIFT 12
 #define PAGE_SLOTS 4096
 /* More than any recording holds; sums of it do not wrap. */
 #define REPEATS_MAX (UINT64_C(1) << 40)
 
+#define ANY_PROCESS UINT32_MAX
+
 struct page {
 	uint64_t page;
 	uint32_t generation; /* 0: free */
+	uint32_t process;    /* that generated code is of; ANY_PROCESS: code of a file */
 	uint64_t base;       /* image address of the page */
 };
 
@@ -47,7 +50,7 @@ struct pp_import_chain {
 	uint32_t taken_cnt;
 	uint32_t branches[PATHPROF_BURST_MAX];
 	const struct pp_import_edge *edges[PATHPROF_BURST_MAX];
-	struct pathprof_taken taken[PATHPROF_BURST_MAX]; /* of one that was not walked */
+	struct pathprof_taken taken[PATHPROF_BURST_MAX]; /* of a window that the walker refused */
 	struct pathprof_walked ended[PATHPROF_BURST_MAX];
 
 	struct page pages[PAGE_SLOTS];
@@ -161,6 +164,8 @@ static int find_address(struct pp_import_chain *chain, struct page *page, uint64
 		return 0;
 	page->page = address >> PAGE_SHIFT;
 	page->generation = chain->generation;
+	/* a forked child shares its parent's mappings, and writes other code into them */
+	page->process = place.file || chain->parts.is_by_mark ? ANY_PROCESS : chain->process;
 	page->base = first;
 	return 0;
 }
@@ -171,7 +176,8 @@ static int translate(struct pp_import_chain *chain, uint64_t address, uint64_t *
 	struct page *page =
 		&chain->pages[(number ^ chain->generation * 0x9e3779b1u) & (PAGE_SLOTS - 1)];
 
-	if (page->page == number && page->generation == chain->generation) {
+	if (page->page == number && page->generation == chain->generation &&
+	    (page->process == ANY_PROCESS || page->process == chain->process)) {
 		*ret_image = page->base + (address & ((1u << PAGE_SHIFT) - 1));
 		return 0;
 	}
@@ -216,7 +222,7 @@ static bool is_repeat(const struct pp_import_chain *chain, uint32_t at)
 	       chain->taken[at].to == chain->taken[at - 1].to;
 }
 
-/* Edges in hand are not asked for any more. */
+/* Hands full tables on and empties them: pointers to edges are void then (is_emptied). */
 static void make_room(struct pp_import_chain *chain, uint32_t edge_cnt, uint32_t path_cnt)
 {
 	if (pp_import_counts_room(chain->counts, edge_cnt, path_cnt))
@@ -245,7 +251,7 @@ static void count_ended(struct pp_import_chain *chain, uint32_t cnt)
 	}
 }
 
-/* Where memory ends a branch may have two numbers. */
+/* Without memory walker and piecer may number a branch differently: the piecer is let go then. */
 static void number_branch(struct pp_import_chain *chain, struct pp_import_edge *e)
 {
 	uint32_t number = 0;
@@ -383,7 +389,7 @@ new_edge(struct pp_import_chain *chain, const struct pathprof_recorded_branch *b
 	return pp_import_counts_add_edge(chain->counts, &e);
 }
 
-/* Where code is not at hand nobody knows; from one file into another no code runs on. */
+/* Code that is not at hand is taken to run on; none runs on from one file into another. */
 static bool runs_again(struct pp_import_chain *chain, const struct pathprof_taken *image)
 {
 	if (image->from >> PP_IMAGE_SHIFT != image->to >> PP_IMAGE_SHIFT)
@@ -427,7 +433,10 @@ static void end_without_code(struct pp_import_chain *chain, const struct pp_impo
 	end_window(chain);
 }
 
-/* An edge that no window goes on from; the edge, if it is good for a range behind it. As rare. */
+/*
+ * An edge that no window goes on from: rare where there are windows, hence out of the loop as well.
+ * Returns the edge if a range may begin at its target, else NULL.
+ */
 static __attribute__((noinline)) struct pp_import_edge *pass_edge(struct pp_import_chain *chain,
 								  struct pp_import_edge *e)
 {
@@ -456,7 +465,10 @@ static uint32_t count_untaken(const struct pathprof_recorded_branch *list, uint3
 	return untaken;
 }
 
-/* Oldest first. What the finder says changes with a new edge only, or when tables were full. */
+/*
+ * Oldest first. The finder is made anew after each new edge, which may enlarge the index; emptying
+ * the tables leaves it valid.
+ */
 static void add_entries(struct pp_import_chain *chain, const struct pathprof_recorded_branch *list,
 			uint32_t cnt)
 {
@@ -534,7 +546,7 @@ static void begin_stack(struct pp_import_chain *chain,
 	chain->stats->stacks += chain->times;
 }
 
-/* All of it is used, but for what is left out. */
+/* All entries count as used until pp_import_leave_out() takes some of them out. */
 static void read_stack(struct pp_import_chain *chain, const struct pathprof_recorded_sample *sample)
 {
 	chain->times = 1 + (sample->repeats < REPEATS_MAX ? sample->repeats : REPEATS_MAX);
