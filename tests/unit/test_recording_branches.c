@@ -704,6 +704,20 @@ static void test_errors(void)
 	end(&w);
 }
 
+/* Another build's addresses are not this file's own. */
+static void test_text_of_another_build(void)
+{
+	struct pathprof_build_id id = {
+		.kind = PATHPROF_ID_BUILD_ID, .len_bytes = 2, .bytes = {1, 2}};
+	struct world w;
+
+	begin_as(&w, PATHPROF_FORMAT_PROFGEN_PERFSCRIPT);
+	map_named(&w, PID, RUN_AT, strrchr(w.code->path, '/'), &id);
+	STACK(&w, far(WRITER_TEXT + 0x0a, WRITER_TEXT + 0x02),
+	      far(WRITER_TEXT + 0x0a, WRITER_TEXT + 0x02));
+	expect_error(&w, -ESTALE, "0102");
+}
+
 /* llvm-profgen's text: the file's own addresses, unless something was mapped. */
 static void test_text_without_mappings(void)
 {
@@ -776,6 +790,7 @@ static const struct unit_test tests[] = {
 	{"a table that is full is emptied and nothing is lost", test_full_table},
 	{"errors say what is missing, and both build-ids", test_errors},
 	{"text without mappings has the file's addresses", test_text_without_mappings},
+	{"text of another build is refused", test_text_of_another_build},
 	{"counts of a counted format are taken as they are", test_counts},
 	{"code, graph and profile are of one binary", test_one_binary},
 };

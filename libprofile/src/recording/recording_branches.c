@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
  * Stacks of a recording to branches and ranges of one binary; see recording_branches.h for
- * workload and ownership. The walk is the import's (pp_import_chain.h), without its windows: what
- * it counted, by images of which the binary is one and all others are another, goes into the
- * profile when its tables are full.
+ * workload and ownership. The walk is the import's (pp_import_chain.h), without its windows, over
+ * two images: the binary, and one for all other files. Its counts go into the profile when its
+ * tables are full, and at the end.
  */
 #include "pathprof/recording_branches.h"
 
@@ -23,9 +23,9 @@ struct pathprof_recording_branches {
 	struct pathprof_code *code;
 	const struct pathprof_graph *graph;
 	struct pathprof_branch_profile *profile;
-	struct pathprof_import_files files; /* the code's */
+	struct pathprof_import_files files; /* one: the binary */
 	struct pathprof_build_id other;     /* the last of its name that is another build */
-	char *mapped_name;                  /* as recorded, if not deleted; NULL: not mapped yet */
+	char *mapped_name;                  /* without " (deleted)"; NULL: not mapped yet */
 	struct pathprof_recorded_spaces *spaces;
 	struct pp_import_images *images;
 	struct pp_import_counts *counts;
@@ -46,18 +46,20 @@ static const struct pathprof_build_id *id_of(const struct pathprof_recording_bra
 	return &b->files.binaries[0].id;
 }
 
-/* llvm-profgen's text has one process, whatever numbers it gives, and the mappings of one binary.
- */
+/* llvm-profgen's text is taken as one process; of its mappings only the binary's count. */
 static bool is_of_one(const struct pathprof_recording_branches *b)
 {
 	return b->format == PATHPROF_FORMAT_PROFGEN_PERFSCRIPT;
 }
 
-/* Addresses in a text are taken for the file's where there are no mappings at all. */
+/*
+ * Addresses in a text are the file's own until a mapping comes (is_of_one(): of the binary, or of
+ * another build of it).
+ */
 static bool is_unmapped_text(const struct pathprof_recording_branches *b)
 {
 	if (is_of_one(b))
-		return !b->stats.mappings;
+		return !b->stats.mappings && !b->stats.other_build_id;
 	return b->format == PATHPROF_FORMAT_PERF_SCRIPT && !b->has_mappings;
 }
 
@@ -287,7 +289,7 @@ static int on_mapping(void *context, const struct pathprof_recorded_mapping *m)
 	if (is_unmapped_text(b))
 		hand_on(b);
 	b->has_mappings |= m->executable && m->pid != PATHPROF_RECORDED_KERNEL;
-	/* Its processes are not told apart: what one of them has there may be another's binary. */
+	/* All processes share one space here: another file's mapping could hide the binary's. */
 	if (!ours && is_of_one(b))
 		return 0;
 	b->stats.mappings += ours;
@@ -321,7 +323,10 @@ static void note_time(struct pathprof_recording_branches *b, uint64_t time_ns)
 		b->end_ns = time_ns;
 }
 
-/* Of a process that has not mapped the binary: nothing, or not yet. */
+/*
+ * A sample of a process that has not mapped the binary, or not yet. Its branches are unmapped when
+ * the process has no mappings at all, else outside of the binary.
+ */
 static void leave_out(struct pathprof_recording_branches *b,
 		      const struct pathprof_recorded_sample *s,
 		      const struct pathprof_recorded_space *process)
@@ -424,7 +429,7 @@ static int nothing_of_it(const struct pathprof_recording_branches *b, struct pat
 			     (unsigned long long)b->stats.samples, b->code->path);
 }
 
-/* Of counts, whose file may name the events that they are of. */
+/* A bolt-preagg file may name the events of its counts. */
 static int tell_events(struct pathprof_recording_branches *b,
 		       const struct pathprof_recording *recording, uint32_t cnt)
 {
