@@ -179,6 +179,16 @@ for ((i = 0; i < 40; i++)); do
 	done
 done
 
+# A process that may open no more files is told that, and not that it has no rights. The loader takes
+# some, so the limit rises until pathprofctl itself speaks.
+for ((files = 3; files < 40; files++)); do
+	status=0
+	(ulimit -n $files && exec "$ctl" --db "$db" windows) >"$dir/got" 2>"$dir/said" || status=$?
+	! grep -q '^pathprofctl: ' "$dir/said" || break
+done
+[ $status = 1 ] && grep -q "^pathprofctl: $db: .*open no more files: raise the limit" "$dir/said" ||
+	fail "$files open files: status $status, $(cat "$dir/said")"
+
 # Results that cannot be written are a failure.
 status=0
 "$ctl" --db "$db" paths >/dev/full 2>"$dir/said" || status=$?

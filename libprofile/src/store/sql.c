@@ -216,9 +216,17 @@ static const char *const texts[PP_STMT_CNT] = {
 
 /* ---------------------------------------------------------------- errors */
 
-static int errno_of(int code)
+/* Rights keep most files from being opened; that too many are open, SQLite knows of the system. */
+static int why_not_open(sqlite3 *db)
 {
-	switch (code & 0xff) {
+	int code = sqlite3_system_errno(db);
+
+	return code == EMFILE || code == ENFILE ? -code : -EACCES;
+}
+
+static int errno_of(sqlite3 *db)
+{
+	switch (sqlite3_errcode(db) & 0xff) {
 	case SQLITE_NOMEM:
 		return -ENOMEM;
 	case SQLITE_BUSY:
@@ -230,8 +238,9 @@ static int errno_of(int code)
 		return -EROFS;
 	case SQLITE_PERM:
 	case SQLITE_AUTH:
-	case SQLITE_CANTOPEN:
 		return -EACCES;
+	case SQLITE_CANTOPEN:
+		return why_not_open(db);
 	case SQLITE_IOERR:
 		return -EIO;
 	case SQLITE_TOOBIG:
@@ -257,6 +266,10 @@ static const char *advice_of(int code)
 		return "another program holds it, try again";
 	case -ENOSPC:
 		return "free some space or lower the retention bound";
+	case -EMFILE:
+		return "this process may open no more files: raise the limit (ulimit -n)";
+	case -ENFILE:
+		return "this machine may open no more files: raise fs.file-max";
 	case -EACCES:
 	case -EROFS:
 		return "check the rights of the file and its directory";
@@ -274,7 +287,7 @@ static void make_one_line(char *text)
 
 int pp_sql_fail(struct pathprof_store *store, struct pathprof_error *error, const char *doing)
 {
-	int code = errno_of(sqlite3_errcode(store->db));
+	int code = errno_of(store->db);
 	const char *said = sqlite3_errmsg(store->db);
 
 	pathprof_fail(error, code, "%s: %s: %.200s (%s)", store->file, doing, said,
