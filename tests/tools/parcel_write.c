@@ -48,7 +48,7 @@ static void add_counts(struct pathprof_profile *p, uint64_t more)
 					   .weight = 24,
 					   .squares = 21,
 					   .insns = 24 * 17,
-					   .weight_squares = 24 * 24 / 4};
+					   .weight_squares = 24 * 24 / 4.0};
 	const struct pathprof_edge_count edge = {.process = 1,
 						 .from_binary = 0,
 						 .to_binary = 1,
