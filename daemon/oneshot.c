@@ -64,11 +64,11 @@ static void block_signals(struct oneshot *shot)
 		sigaddset(&set, forwarded[i]);
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, &shot->mask);
-	/* Who ignores it, as whoever started us may have, is not told, nor left a status. */
+	/* A process that ignores SIGCHLD, which is inherited, gets neither signal nor status. */
 	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &shot->on_sigchld);
 }
 
-/* In the child. Nothing of ours but two pipes is open beyond exec. */
+/* In the child. Of our descriptors it has only the two pipes, which exec closes. */
 static _Noreturn void wait_and_exec(const struct oneshot *shot, int go, int failure)
 {
 	int error;
@@ -117,6 +117,8 @@ static int let_go(struct oneshot *shot)
 	int error = 0;
 	ssize_t n;
 
+	/* The child may have been killed meanwhile. It has its own setting of the signal by now. */
+	signal(SIGPIPE, SIG_IGN);
 	if (write(shot->go, "", 1) != 1)
 		return -errno;
 	do
