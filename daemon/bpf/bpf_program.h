@@ -36,9 +36,9 @@ int pp_bpf_program_load(struct pp_bpf_program **ret_program, const struct pp_col
 /* NULL-safe. */
 void pp_bpf_program_free(struct pp_bpf_program *program);
 
-/* Of what samples run. */
+/* Descriptor of the program that runs at each sample. */
 int pp_bpf_program_fd(const struct pp_bpf_program *program);
-/* CPU numbers are below. */
+/* Count of possible CPUs: every CPU number is below it. */
 uint32_t pp_bpf_program_cpus(const struct pp_bpf_program *program);
 /* Mapped: what may be changed while it runs (collect.h) is changed there. */
 struct pp_collect_config *pp_bpf_program_config(struct pp_bpf_program *program);

@@ -248,7 +248,7 @@ static void leave_family(const struct pp_values_program *p, pid_t pid)
 	bpf_map_delete_elem(bpf_map__fd(p->skeleton->maps.family), &key);
 }
 
-/* Returns how many probes without a place were hit, and resets their counts. */
+/* Returns the number of hits of probes without a place, and resets their counts. */
 static uint64_t take_strays(struct pp_values_program *p)
 {
 	uint64_t sum = 0;

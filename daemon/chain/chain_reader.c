@@ -2,8 +2,8 @@
 /*
  * Records on their way from a collector's ring to the window: bursts as they are, windows of
  * taken branches reconstructed first, counts by way of the segments they belong to
- * (chain_counts.h). What belongs to processes that are not to be profiled ends here, and is
- * counted.
+ * (chain_counts.h). Records of processes that are not to be profiled are dropped here; bursts and
+ * windows among them are counted (outside).
  *
  * Workload: some thousand records a second at most. One thread; what is handed to the sink lies in
  * the ring or in the reader until the next record. Source: pathprof/record_abi.h.
@@ -24,8 +24,8 @@ static bool is_in_view(const struct pp_chain_reader *reader, uint32_t pid)
 }
 
 /*
- * What the module spent is told by its own counter, traps and samples in vain included; the burst's
- * figure is how long it took by the clock, others' turns on the CPU included.
+ * The module's own counter says what it spent, traps and samples in vain included. The burst's
+ * figure is elapsed time, which includes other tasks' turns on the CPU, and is dropped.
  */
 static void pass_burst(struct pp_chain_reader *reader, const struct pathprof_burst *burst)
 {
@@ -118,7 +118,7 @@ static void pass_counts(struct pp_chain_reader *reader, const struct pathprof_re
 					      reader->sink);
 }
 
-/* Its groups may be gone before anybody asks. */
+/* The process's control groups may be gone before anybody asks, so they are named at once. */
 static void name_groups(const struct pp_chain_reader *reader,
 			const struct pathprof_context *context)
 {
@@ -169,7 +169,7 @@ void pp_chain_reader_begin(struct pp_chain_reader *reader, const struct pp_sourc
 {
 	reader->now_ns = pp_monotonic_ns();
 	reader->sink = sink;
-	/* What the counts belong to was mapped before; bursts have it done one by one. */
+	/* New mappings are taken in before counts that need them; for bursts the window does it. */
 	if (reader->resolver)
 		reader->resolver->dispatch(reader->resolver->context);
 }

@@ -4,7 +4,7 @@
  * (distribution.h): the same thing has the same key in every window, store, host and run.
  *
  *     key_hi   the build-id, hashed: events of one binary stand together
- *     key_lo   the path (start, length, outcomes), the edge, or the call, hashed
+ *     key_lo   the path (start, length, outcomes) or the edge, hashed
  *
  * Keys are hashes of 64 bits each. Among a million events of one binary that two share a key has a
  * chance of 3 in 10^8; their weights would add up.

@@ -31,7 +31,7 @@ static int check_header(Elf *elf, const char *path, struct pathprof_error *error
 	return 0;
 }
 
-/* What the file really holds of it; false when that is nothing, or wraps. */
+/* The part of an executable segment that the file holds; false: there is none, or it wraps. */
 static bool clip_segment(const GElf_Phdr *ph, uint64_t file_size, struct pp_segment *ret_segment)
 {
 	uint64_t len = ph->p_filesz;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * The profile as a table, for anything that has no reader here: CSV with the origin in comment
- * lines, or JSON with the same fields. Positions are file offsets, in JSON as numbers.
+ * The profile as a table, for tools that have no format of their own here: CSV with the origin in
+ * comment lines, or JSON with the same fields. Positions are file offsets, in JSON as numbers.
  *
  *     kind,from,to,last,count,mispredicted,function
  *     branch,0x1139,0x1150,,17,2,main         from -> to; outside: empty

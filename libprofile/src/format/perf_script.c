@@ -5,7 +5,8 @@
  * A sample is one line, columns and then branches; or, where call stacks were recorded, several:
  * columns, a line for each frame, a line of branches, an empty line. Of the frames the first is
  * taken, as the sample's address. llvm-profgen's has no columns but pid and address, may have the
- * number of times that a sample was seen on a line before it, and remarks after # or ; .
+ * number of times that a sample was seen on a line before it, and lines of remarks that begin with
+ * # or ; .
  *
  * Branches by symbol (brstacksym) are -EPROTO: where they lie cannot be told again.
  *
@@ -160,7 +161,7 @@ static int sample_line(struct pp_scan *text, const struct pp_script_columns *col
 			return r;
 	}
 	begin(script, columns, event);
-	/* Stacks on lines of their own: only behind a line that can be told from them. */
+	/* Lines of a stack can follow an anchored line only, as that cannot be one of them. */
 	return branch_cnt || columns->has_ip || !columns->anchored ? emit(text, branch_cnt) : 0;
 }
 

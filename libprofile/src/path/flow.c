@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
  * Nodes and edges of one function out of a graph; see flow.h for workload and ownership. What is
- * told by the shape alone is found by search.c, dominators.c and loops.c.
+ * told by the shape alone is found by flow_search.c, dominators.c and loops.c.
  */
 #include "pathprof/flow.h"
 #include "pp_flow.h"

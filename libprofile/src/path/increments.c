@@ -12,9 +12,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* What an edge counts for in the tree that no code can be put on. */
+/* Frequency of an edge that no code can be put on: the tree takes it first. */
 #define FIXED UINT64_MAX
-/* Each loop is taken to run so many times; deeper than this all are alike. */
+/* Each loop is assumed to run 2^LOOP_BITS times; loops nested deeper than LOOP_DEEP are alike. */
 #define LOOP_BITS 3
 #define LOOP_DEEP 15
 

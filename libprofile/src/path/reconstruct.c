@@ -68,9 +68,9 @@ static bool is_straight(const struct pp_way *way)
 }
 
 /*
- * Reads the way and keeps it. Refusals are kept too: what does not fit once mostly comes again. Not
- * so unknown code: that is the locator's to say, and may change. 0, a refusal of code unknown, or
- * -ENOSPC.
+ * Reads the way and keeps it as a run, a refusal too: a way that does not fit mostly comes again.
+ * Unknown code is not kept, as the locator may find it later. 0 (the run may hold a refusal),
+ * PATHPROF_REFUSED_UNKNOWN_CODE, or -ENOSPC.
  */
 static int learn(struct pathprof_reconstructor *r, uint64_t start, uint64_t from)
 {
@@ -225,7 +225,7 @@ int pathprof_reconstruct(struct pathprof_reconstructor *r, const struct pathprof
 			 uint32_t cnt, struct pathprof_branch *branches, uint32_t *ret_cnt,
 			 uint32_t *ret_at)
 {
-	/* What ran before its first taken branch a window does not tell. */
+	/* A window does not tell what ran before its first taken branch. */
 	return pathprof_reconstruct_from(r, cnt ? taken[0].from : 0, taken, cnt, branches, ret_cnt,
 					 ret_at);
 }
@@ -267,8 +267,8 @@ static void step(struct stacking *s, const struct pathprof_branch *b)
 }
 
 /*
- * What lies on a way that never leads back only adds as many outcomes of nought to the path on top,
- * if there is one, and if they do not fill it.
+ * Branches of a straight way only add outcomes of 0 to the path on top, if there is one. False: the
+ * way leads back, or would fill that path; nothing was done, and each branch has to take a step.
  */
 static bool lengthen(struct stacking *s, const struct pp_run *run)
 {

@@ -4,8 +4,8 @@
  * path runs over it. Edges between live nodes that are not cold are those of warm paths; an edge
  * that is none of these and leads to a live node is where a cold path may come back.
  *
- * The sum behind a live node is the number of the way taken from there, and a constant of the
- * node's: the register for a cold path there is chosen so that the constant cancels.
+ * The sum behind a live node is the number of the way taken from there plus a constant of the
+ * node: the register for a cold path there is chosen so that the constant cancels.
  */
 #include "pathprof/warm.h"
 
@@ -23,11 +23,11 @@ struct choice {
 	const struct pathprof_edge_profile *profile;
 	const bool *is_fixed;
 	enum pathprof_warm_rules rules;
-	uint64_t *node_flow, *start_flow; /* by node, by start: how often paths go on, and begin */
+	uint64_t *node_flow, *start_flow; /* flow over a node's edges; paths beginning at a start */
 	uint64_t *node_came;              /* by node: how often paths came there, or began */
-	uint64_t *node_rounds, *node_entered; /* by node: over silent edges, and all not cut */
+	uint64_t *node_rounds, *node_entered; /* flow into a node: over silent edges, uncut ones */
 	bool *is_cold, *start_is_cold;        /* by edge, by start */
-	bool *is_told, *is_silent; /* by edge: the profile tells what ends there; and may */
+	bool *is_told, *is_silent; /* by edge: the profile tells what ends there; not counted */
 	bool *begins_anew;         /* by edge: paths that run over it are counted from its end */
 	bool all_told;
 	uint64_t bound; /* less is cold */
@@ -108,8 +108,8 @@ static void choose_cold(struct choice *c)
 }
 
 /*
- * An edge that would have to set the register and cannot: no path may be warm beyond it, so every
- * way to its node becomes cold. False: there is none.
+ * An edge that takes no code, over which a cold path comes back, cannot set the register: no path
+ * may be warm beyond it, so all ways to its target become cold. False: there is no such edge.
  */
 static bool give_up_fixed(struct choice *c)
 {
@@ -147,7 +147,7 @@ static int number_warm(struct choice *c)
 	return r;
 }
 
-/* Where paths end there is always code. */
+/* Some path ends on an edge that takes no code, so nothing could count it. */
 static bool ends_at_fixed(const struct choice *c)
 {
 	const struct pathprof_flow *flow = c->whole->flow;
@@ -179,7 +179,7 @@ static int find_told(struct choice *c)
 	return pp_obvious_ends(&p, c->is_told);
 }
 
-/* Paths that leave it are so few that they may be counted. */
+/* Loops go round so often that counting the paths which leave them costs little. */
 static bool goes_round(const struct choice *c)
 {
 	uint64_t all = 0;
@@ -190,9 +190,9 @@ static bool goes_round(const struct choice *c)
 }
 
 /*
- * Where a loop that is left out is left again, a path goes on that began before it or goes round in
- * it: telling them apart would cost a register that is set each time round. If few came in, all
- * begin anew at the loop's header.
+ * A path that leaves a loop with a silent back edge began before the loop, or at its header in the
+ * last round: telling these apart would cost setting the register in each round. If few paths came
+ * in, all are counted as if they began at the header.
  */
 static void drop_before(struct choice *c)
 {
@@ -217,7 +217,7 @@ static void drop_before(struct choice *c)
 	}
 }
 
-/* A loop that is left out has a count of how often it was left, if nothing else. */
+/* Leaves out what the profile tells, all or by edge. Paths that leave a silent loop are counted. */
 static int leave_out_told(struct choice *c)
 {
 	bool all = false, targeted = c->rules == PATHPROF_WARM_TARGETED;
@@ -426,8 +426,7 @@ static int take_told(struct pathprof_warm *w, struct choice *c)
 	return r;
 }
 
-/* Where paths are left out the cold ones are counted, if no others: they tell how much of it ran.
- */
+/* With silent edges cold paths are counted even if no warm one is: they tell how much ran. */
 static bool has_silent(const struct choice *c)
 {
 	for (uint32_t e = 0; e < c->whole->flow->edge_cnt; e++)

@@ -61,7 +61,7 @@ static bool parse_sampler(const char **at, struct pp_compress_config *config)
 	return parse_number(at, UINT32_MAX, &config->rate);
 }
 
-/* n = 1 << *ret_bits, and no more than the tables hold. */
+/* A number of entries, ways << *ret_bits and no more than the tables hold. */
 static bool parse_size(const char **at, uint32_t ways, uint32_t *ret_bits)
 {
 	uint32_t n;
@@ -87,7 +87,7 @@ static bool parse_first_level(const char **at, struct pp_compress_config *config
 	       parse_size(at, config->tagged.ways, &config->bits);
 }
 
-/* F64 in front of a sampler, or A16 behind anything. */
+/* F64 in front of anything but T, or A16 behind anything; never both. */
 static bool parse_levels(const char **at, struct pp_compress_config *config,
 			 uint32_t *ret_front_size)
 {

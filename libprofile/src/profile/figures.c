@@ -15,7 +15,7 @@
  * second two large numbers nearly cancel when locality is good.
  */
 
-/* In nats. Terms are of one sign: where they do not cancel in themselves a table's digits do. */
+/* In nats. All terms are of one sign; a difference of logarithms loses digits only near share 1. */
 static double term(const struct pp_logs *logs, double weight, double share, double log_total)
 {
 	if (share > 0.5 || weight >= PP_LOGS || weight != (double)(uint32_t)weight)

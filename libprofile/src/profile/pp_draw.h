@@ -19,7 +19,7 @@ static inline double pp_draw_uniform(struct pp_random *random)
 /* A sampler of the Poisson distribution of one mean, for many draws. */
 struct pp_poisson {
 	double mean, root;
-	double none; /* exp(-mean), of small means */
+	double none; /* exp(-mean); used for small means */
 };
 
 void pp_poisson_init(struct pp_poisson *ret_poisson, double mean);

@@ -40,7 +40,7 @@ static int check_run(const struct pathprof_store *store, const struct pathprof_r
 				     store->file);
 }
 
-/* The row of paths that a piece is, as last looked up: neighbours mostly share their binary. */
+/* One run being written, with the binary last looked up, which neighbouring pieces mostly share. */
 struct run_write {
 	struct pathprof_store *store;
 	struct pathprof_error *error;

@@ -29,7 +29,7 @@ struct pp_trace_range {
 
 struct pp_trace_stream {
 	uint32_t id;
-	size_t first_place, place_cnt; /* in words */
+	size_t first_place, place_cnt; /* in pathprof_trace.words */
 	struct pathprof_trace_stream_info info;
 };
 
@@ -45,9 +45,9 @@ struct pathprof_trace {
 	struct pathprof_trace_place *words; /* those of words, by stream and place in it */
 	size_t words_cnt;
 
-	struct pathprof_trace_process *processes; /* by id */
+	struct pathprof_trace_process *processes; /* sorted by id */
 	size_t process_cnt, process_room;
-	struct pp_trace_stream *streams; /* by id */
+	struct pp_trace_stream *streams; /* sorted by id */
 	size_t stream_cnt, stream_room;
 	struct pp_trace_module *modules; /* in the order of the file */
 	size_t module_cnt, module_room;
@@ -55,7 +55,7 @@ struct pathprof_trace {
 	size_t range_cnt;
 	struct pathprof_trace_handler *handlers;
 	size_t handler_cnt, handler_room;
-	struct pp_trace_block *blocks; /* by id */
+	struct pp_trace_block *blocks; /* indexed by id */
 	size_t block_room;             /* ids it has room for */
 };
 

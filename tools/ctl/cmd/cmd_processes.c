@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * pathprofctl processes: the processes seen, by paths or by the clock. TIME is that of the clock,
- * the kernel's on their behalf included; RUNS that of their user code and its paths. The same
- * summed up by container, unit or name.
+ * pathprofctl processes: the processes seen, by paths or by the clock. TIME is a process's share
+ * of clock samples, with those in the kernel on its behalf; RUNS is the share that its paths, which
+ * are user code, have of all runs. The same summed up by container, unit or name.
  */
 #include "../ctl.h"
 
@@ -155,7 +155,7 @@ static int read_all(struct processes *processes, const struct view_query *query,
 
 /* ---------------------------------------------------------------- groups */
 
-/* The name under which a process is summed up; NULL: each stands for itself. */
+/* The name under which a process is summed up. Without a function each stands for itself. */
 typedef const char *group_fn(const struct pathprof_process_row *row);
 
 struct grouping {

@@ -59,7 +59,7 @@ static void source_line(const json_t *members)
 	line("source", text);
 }
 
-/* A daemon of before has no clock, and says nothing of one. */
+/* A daemon of an older version has no clock, and says nothing of one. */
 static void clock_line(const json_t *members)
 {
 	_cleanup_free_ char *text = NULL;
@@ -97,7 +97,7 @@ static double seconds(const json_t *costs, const char *key)
 	return number(costs, key) / 1e9;
 }
 
-/* Since the start, the start included. A daemon of before has no such account. */
+/* Since the start, the start included. A daemon of an older version has no such account. */
 static void costs_line(const json_t *costs)
 {
 	_cleanup_free_ char *text = NULL;
@@ -240,7 +240,7 @@ static void memory_line(const json_t *members)
 	line("memory", text);
 }
 
-/* A daemon of before has none. */
+/* A daemon of an older version says nothing of a relay. */
 static void relay_line(const json_t *members, struct pathprof_store *store, const char *path)
 {
 	_cleanup_free_ char *text = relay_status_text(members, store, path);

@@ -7,9 +7,9 @@
  *
  * | bound                                   |                                             |
  * |-----------------------------------------|---------------------------------------------|
- * | a call or a page that a file waits for  | 5 s                                         |
+ * | a call or page fault on a file          | 5 s                                         |
  * | CPU time between one file and the next  | 120 s, or $PATHPROF_READ_SECONDS            |
- * | memory                                  | 4 GiB, half of the machine's, or its limit  |
+ * | memory: the least of                    | 4 GiB, half of the machine's, RLIMIT_DATA   |
  *
  * A child that hangs in a file system cannot be killed; it is left behind and ends with that.
  * Signals that would end pathprofctl go to the child, and pathprofctl ends as the child does.
@@ -26,8 +26,8 @@
 #include "../ctl.h"
 
 /*
- * Returns what the verb returned, after `finish` in the child. Where no child can be had the verb
- * runs here.
+ * Runs the verb, then `finish` on its result, in a child and returns the exit status. Both run here
+ * where no child can be had.
  */
 int keeper_run(const struct ctl_options *options, int (*run)(const struct ctl_options *options),
 	       int (*finish)(int result));

@@ -26,8 +26,8 @@ int selector_load(struct side *ret_side, const struct ctl_options *options, cons
 		  enum side_kind kind);
 
 /*
- * The paths of a build that filter selects; word names the side for people, and outlives it, as the
- * filter's other strings do. CTL_OK or an exit status, said. The caller releases the side.
+ * The paths of a build that filter selects; word names the side for people. word and the filter's
+ * strings outlive the side. CTL_OK or an exit status, said. The caller releases the side.
  */
 int selector_load_build(struct side *ret_side, const struct ctl_options *options,
 			const struct pathprof_filter *filter, const struct pathprof_build_id *id,

@@ -3,12 +3,12 @@
  * A function's control flow as it is shown: its blocks and edges with what the profile counted on
  * them, the hottest path, blocks joined and left out for the picture.
  *
- * What the counts are: a path of the profile that runs through a block adds its weight there and
- * to each edge it takes, so the weights are in one measure and a block's is that of the edges out
- * of it. Where an indirect jump led a path does not say: its weight goes to its targets as the
- * taken edges of the profile do. Those are kept beside the weights (taken): they hold paths that
- * were not seen whole too, and are what `edges` lists. A function of which no path was seen whole
- * has them as its only measure (by_taken).
+ * Weights: a path of the profile that runs through a block adds its weight there and to each edge
+ * it takes, so the weights are in one measure and a block's is that of the edges out of it. A path
+ * does not say which target an indirect jump led to: the jump's weight is divided among its targets
+ * in proportion to the profile's taken edges. Counts of taken edges are kept beside the weights
+ * (taken): they include paths that were not seen whole, and are what `edges` lists. A function of
+ * which no path was seen whole has them as its only measure (by_taken).
  *
  * A function that counted its own paths (target->counted) has the compiler's blocks instead of
  * those of machine code: they have lines, and no places; no branch and no clock adds to the counts
@@ -43,7 +43,7 @@ struct cfg_edge {
 struct cfg_block {
 	uint32_t first_edge; /* up to that of the next block */
 	double weight;
-	uint64_t samples;          /* paths seen whole that ran through it */
+	uint64_t samples;          /* times that whole paths ran through it */
 	uint64_t clock;            /* clock samples in it */
 	uint64_t called, returned; /* taken edges from its end */
 	uint64_t entered;          /* and to it, from elsewhere than its function */
@@ -65,7 +65,7 @@ struct cfg {
 	uint64_t path_cnt;        /* how many different ones */
 	double top_weight;        /* the heaviest block's */
 	uint64_t clock;           /* clock samples in the function */
-	bool by_time;             /* blocks are shown by those */
+	bool by_time;             /* shares of blocks are of clock samples */
 	double top_share;         /* the greatest of cfg_group_share */
 	uint64_t taken;           /* branches seen within or out of it, calls and returns not */
 	uint64_t unlisted;        /* the same that are no edges of the graph */
@@ -84,18 +84,18 @@ struct cfg {
 struct cfg *cfg_new(const struct target *target);
 /* NULL-safe. */
 void cfg_free(struct cfg *cfg);
-/* Adds what the filter selects, of windows of one kind. -errno, error filled. */
+/* Adds what the filter selects, which is all of that kind. -errno, error filled. */
 int cfg_count(struct cfg *cfg, struct pathprof_store *store, const struct pathprof_filter *filter,
 	      enum pathprof_window_kind kind, struct pathprof_error *error);
 /*
  * Marks what of cfg ran and tests did not run: tested has the counts of a tested set, of the same
- * target. Only where paths of cfg were seen whole (not by_taken). Of an indirect jump's ways those
- * count as tested whose block is.
+ * target. Only where paths of cfg were seen whole (not by_taken). An edge of an indirect jump
+ * counts as tested when its target block is.
  */
 void cfg_mark_untested(struct cfg *cfg, const struct cfg *tested);
 /* Whether a block of the group that begins with block is untested. */
 bool cfg_group_untested(const struct cfg *cfg, uint32_t block);
-/* Shows blocks by clock samples, where there are any. Before cfg_arrange. */
+/* Takes shares of blocks from clock samples, where there are any. Before cfg_arrange. */
 void cfg_show_time(struct cfg *cfg);
 /*
  * "RUNS" or "SHARE": what weights are of; "BRANCHES" where they are counts of taken branches. A
@@ -103,14 +103,14 @@ void cfg_show_time(struct cfg *cfg);
  */
 const char *cfg_figure(const struct cfg *cfg);
 
-#define CFG_SHOWN_MAX 200 /* groups that are shown whether they count or not */
+#define CFG_SHOWN_MAX 200 /* groups: a function of no more is shown whole */
 /*
- * Joins what a call alone parts, unless each_block, and leaves out of large functions what neither
- * ran nor is beside what did, unless all.
+ * Joins blocks that always run one after the other, unless each_block. Hides, in a function of more
+ * than CFG_SHOWN_MAX groups, those that neither ran nor are beside one that did, unless all.
  */
 void cfg_arrange(struct cfg *cfg, bool each_block, bool all);
 
-/* Of the group that begins with block: its last block; and whether anything ran there. */
+/* The group that begins with block: its last block, greatest weight, sum of clock samples. */
 uint32_t cfg_last_of(const struct cfg *cfg, uint32_t block);
 double cfg_group_weight(const struct cfg *cfg, uint32_t block);
 uint64_t cfg_group_clock(const struct cfg *cfg, uint32_t block);
@@ -133,11 +133,11 @@ char *cfg_outside(const struct cfg *cfg, const struct cfg_edge *edge);
 #define CFG_CALLS_MAX 4
 struct cfg_words {
 	char *place;
-	const char *file; /* the code's; NULL: no line known */
+	const char *file; /* borrowed; NULL: no line known */
 	int low, high;    /* lines of that file */
 	int line_cnt, call_cnt;
 	int lines[CFG_LINES_MAX];
-	char *texts[CFG_LINES_MAX]; /* of these lines; "" where there is no source */
+	char *texts[CFG_LINES_MAX]; /* of these lines; lines without source are not kept */
 	char *calls[CFG_CALLS_MAX];
 	uint32_t more_calls; /* beyond those */
 };

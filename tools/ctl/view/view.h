@@ -108,7 +108,7 @@ int view_print(const struct view *view, struct pathprof_store *store,
 	       const struct view_settings *settings, FILE *out);
 /* A verb that is nothing but a view. default_limit: rows when the user names none, 0: all. */
 int view_verb(const struct view *view, const struct ctl_options *options, uint32_t default_limit);
-/* Of a list in a table when the user names none; JSON has all. */
+/* Rows of a list in a table when the user names no limit; JSON has all. */
 #define VIEW_LIST_LIMIT 100
 /* Says that a table of the first rows is not all there is, unless the user asked for so many. */
 void view_tell_limit(const struct view_query *query, size_t shown, size_t cnt);
