@@ -455,6 +455,26 @@ openssl x509 -req -in late.csr -CA ca/ca.pem -CAkey ca/ca-key.pem -set_serial 77
 sleep 1.1
 answer 403 "a certificate that has expired" --cert late.pem --key late-key.pem "$have"
 
+# A list that is not valid now revokes nobody, in GnuTLS's eyes.
+revoke -gencrl -crlsec 1 -out crl.new && sleep 2 && mv crl.new crl.pem
+answer 403 "revoked, by the list before one that is out of date" "${one[@]}" "$have"
+grep -q 'is the list out of date.*stays in force' hub.log && ok "a list that is out of date is told of" ||
+	not_ok "a list that is out of date" "$(tail -n 1 hub.log)"
+stop
+! timeout 20 "$hub" serve --db hub.db --listen 127.0.0.1:0 --cert ca/hub.pem --key ca/hub-key.pem --ca ca/ca.pem --crl crl.pem >said 2>&1 &&
+	grep -q 'is the list out of date' said && ok "the hub does not start with it" || not_ok "the hub starts with it" "$(tail -n 1 said)"
+revoke -gencrl -out crl.new && mv crl.new crl.pem
+printf 'other\nhost2 \n' >denied
+start --crl crl.pem --denied denied
+answer 403 "revoked, as a new list says" "${one[@]}" "$have"
+answer 403 "denied by a line that ends in a blank" "${two[@]}" "$url/v1/have?store=$(id_of host2.db)"
+mv denied denied.file && mkdir denied
+answer 403 "denied, though the list cannot be read any more" "${two[@]}" "$url/v1/have?store=$(id_of host2.db)"
+rmdir denied && : >denied
+answer 200 "denied no more, once it can" "${two[@]}" "$url/v1/have?store=$(id_of host2.db)"
+! "$hub" send --once --db host2.db --hub "$url" $(as host2) --ca ca/ca.pem --labels "a=1 a=2" >sent 2>said && grep -q -- '--labels a=1 a=2: out of range' said &&
+	ok "labels that contradict one another are refused with a reason" || not_ok "labels" "$(tail -n 1 said)"
+
 # ---------------------------------------------------------------- tenants
 # Two who share a hub and see nothing of one another: names of hosts and ids of databases are each one's own.
 "$hub" enrol ca elsewhere --tenant none

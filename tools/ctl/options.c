@@ -400,7 +400,10 @@ static int add_label(void *context, const struct pp_option *option, const char *
 {
 	struct ctl_options *options = context;
 
-	return *value ? pathprof_labels_add(options->labels, value) : -EINVAL;
+	int r = *value ? pathprof_labels_add(options->labels, value) : -EINVAL;
+
+	/* a key that has another value, or too many labels */
+	return r == -EEXIST || r == -E2BIG ? -ERANGE : r;
 }
 
 static int add_group(void *context, const struct pp_option *option, const char *value)

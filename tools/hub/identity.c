@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/vector.h"
 
-/* Certificates between a host's and our authority's. */
+/* Certificates of a chain, from the client's own on. */
 #define CHAIN_MAX  8
 #define URI_MAX    512
 #define SPIFFE     "spiffe://"
@@ -22,13 +22,24 @@
 /* A certificate of an authority may end between two looks; a client's own end is known. */
 #define KNOWN_S 60
 
+/* What tells one state of a file from another. All 0: none was read. */
+struct stamp {
+	struct timespec time;
+	off_t size_bytes;
+	ino_t inode;
+};
+
+struct names {
+	char **list;
+	size_t cnt;
+};
+
 struct hub_identity {
 	const struct hub_options *options;
 	gnutls_x509_trust_list_t trusted;
-	uint64_t trusted_since;                /* rises when the list is read again */
-	struct timespec crl_time, denied_time; /* of the files that were read */
-	char **denied;
-	size_t denied_cnt;
+	uint64_t trusted_since;   /* rises when the list is read again */
+	struct stamp crl, denied; /* of the files that were read */
+	struct names denied_names;
 };
 
 /* ---------------------------------------------------------------- what is read */
@@ -41,14 +52,18 @@ static int read_trusted(struct hub_identity *identity, struct pathprof_error *er
 
 	if (r < 0)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
-	r = gnutls_x509_trust_list_add_trust_file(list, options->ca, options->crl,
-						  GNUTLS_X509_FMT_PEM,
-						  options->crl ? GNUTLS_TL_VERIFY_CRL : 0, 0);
+	/* GnuTLS would leave out a list that is not valid now, and let in whom it revokes. */
+	r = gnutls_x509_trust_list_add_trust_file(
+		list, options->ca, options->crl, GNUTLS_X509_FMT_PEM,
+		options->crl ? GNUTLS_TL_VERIFY_CRL | GNUTLS_TL_FAIL_ON_INVALID_CRL : 0, 0);
 	if (r <= 0) {
 		gnutls_x509_trust_list_deinit(list, 1);
-		return pathprof_fail(error, -EINVAL, "%s%s%s: %s", options->ca,
+		return pathprof_fail(error, -EINVAL, "%s%s%s: %s%s", options->ca,
 				     options->crl ? " and " : "", options->crl ? options->crl : "",
-				     r < 0 ? gnutls_strerror(r) : "no certificate in it");
+				     r < 0 ? gnutls_strerror(r) : "no certificate in it",
+				     r == GNUTLS_E_CRL_VERIFICATION_ERROR
+					     ? ": is the list out of date, or another authority's?"
+					     : "");
 	}
 	if (identity->trusted)
 		gnutls_x509_trust_list_deinit(identity->trusted, 1);
@@ -57,64 +72,93 @@ static int read_trusted(struct hub_identity *identity, struct pathprof_error *er
 	return 0;
 }
 
-static void forget_denied(struct hub_identity *identity)
+static void forget_names(struct names *names)
 {
-	for (size_t i = 0; i < identity->denied_cnt; i++)
-		free(identity->denied[i]);
-	free(identity->denied);
-	identity->denied = NULL;
-	identity->denied_cnt = 0;
+	for (size_t i = 0; i < names->cnt; i++)
+		free(names->list[i]);
+	free(names->list);
+	*names = (struct names){0};
 }
 
-static int add_denied(struct hub_identity *identity, const char *line)
+static int add_name(struct names *names, const char *line)
 {
-	char *copy = strdup(line);
+	char *copy = names->cnt < DENIED_MAX ? strdup(line) : NULL;
 
-	if (!copy || pp_resize(&identity->denied, identity->denied_cnt + 1) < 0) {
+	if (!copy || pp_resize(&names->list, names->cnt + 1) < 0) {
 		free(copy);
-		return -ENOMEM;
+		return names->cnt < DENIED_MAX ? -ENOMEM : -E2BIG;
 	}
-	identity->denied[identity->denied_cnt++] = copy;
+	names->list[names->cnt++] = copy;
 	return 0;
 }
 
-static int read_denied(struct hub_identity *identity, struct pathprof_error *error)
+static void trim(char *line)
 {
-	_cleanup_fclose_ FILE *file = fopen(identity->options->denied, "re");
+	size_t len = strlen(line);
+
+	while (len && isspace((unsigned char)line[len - 1]))
+		line[--len] = 0;
+}
+
+static int read_names(FILE *file, struct names *ret_names)
+{
 	char line[HUB_TENANT_BYTES + PATHPROF_PARCEL_HOST_BYTES + 2];
 	int r = 0;
 
-	if (!file)
-		return pathprof_fail(error, -errno, "%s: %m", identity->options->denied);
-	forget_denied(identity);
-	while (r == 0 && identity->denied_cnt < DENIED_MAX && fgets(line, sizeof(line), file)) {
-		line[strcspn(line, "\r\n")] = 0;
+	while (r == 0 && fgets(line, sizeof(line), file)) {
+		trim(line);
 		if (line[0] && line[0] != '#')
-			r = add_denied(identity, line);
+			r = add_name(ret_names, line);
 	}
-	return r < 0 ? pathprof_fail(error, r, "out of memory") : 0;
+	return r == 0 && ferror(file) ? -EIO : r;
 }
 
-static bool is_newer(const char *file, struct timespec *known)
+/* The names that hold so far stay unless all of the file was read. */
+static int read_denied(struct hub_identity *identity, struct pathprof_error *error)
+{
+	_cleanup_fclose_ FILE *file = fopen(identity->options->denied, "re");
+	struct names names = {0};
+	int r = file ? read_names(file, &names) : -errno;
+
+	if (r < 0) {
+		forget_names(&names);
+		return pathprof_fail(error, r, "%s: %s", identity->options->denied, strerror(-r));
+	}
+	forget_names(&identity->denied_names);
+	identity->denied_names = names;
+	return 0;
+}
+
+/* A file that cannot be looked at has not changed. */
+static bool has_changed(const char *file, const struct stamp *known, struct stamp *ret_now)
 {
 	struct stat st;
 
-	if (!file || stat(file, &st) < 0 ||
-	    (st.st_mtim.tv_sec == known->tv_sec && st.st_mtim.tv_nsec == known->tv_nsec))
+	if (!file || stat(file, &st) < 0)
 		return false;
-	*known = st.st_mtim;
-	return true;
+	*ret_now = (struct stamp){st.st_mtim, st.st_size, st.st_ino};
+	return known->time.tv_sec != st.st_mtim.tv_sec ||
+	       known->time.tv_nsec != st.st_mtim.tv_nsec || known->size_bytes != st.st_size ||
+	       known->inode != st.st_ino;
 }
 
-/* What cannot be read again stays as it was, and is said. */
+/* A file that cannot be read leaves the list as it was, is told of, and is tried again. */
 static int read_changed(struct hub_identity *identity, struct pathprof_error *error)
 {
+	struct stamp now = {0};
 	int r = 0;
 
-	if (is_newer(identity->options->crl, &identity->crl_time) || !identity->trusted)
+	if (has_changed(identity->options->crl, &identity->crl, &now) || !identity->trusted)
 		r = read_trusted(identity, error);
-	if (r == 0 && is_newer(identity->options->denied, &identity->denied_time))
+	if (r < 0)
+		return r;
+	if (identity->options->crl)
+		identity->crl = now;
+	if (has_changed(identity->options->denied, &identity->denied, &now)) {
 		r = read_denied(identity, error);
+		if (r == 0)
+			identity->denied = now;
+	}
 	return r;
 }
 
@@ -128,7 +172,7 @@ int hub_identity_new(struct hub_identity **ret_identity, const struct hub_option
 		return pathprof_fail(error, -ENOMEM, "out of memory");
 	identity->options = options;
 	r = read_changed(identity, error);
-	if (r == 0 && options->denied && !identity->denied_time.tv_sec)
+	if (r == 0 && options->denied && !identity->denied.inode)
 		r = pathprof_fail(error, -ENOENT, "%s: no such file", options->denied);
 	if (r < 0)
 		hub_identity_free(identity);
@@ -143,7 +187,7 @@ void hub_identity_free(struct hub_identity *identity)
 		return;
 	if (identity->trusted)
 		gnutls_x509_trust_list_deinit(identity->trusted, 1);
-	forget_denied(identity);
+	forget_names(&identity->denied_names);
 	free(identity);
 }
 
@@ -254,8 +298,8 @@ static bool is_denied(const struct hub_identity *identity, const struct hub_peer
 {
 	size_t len = strlen(peer->tenant);
 
-	for (size_t i = 0; i < identity->denied_cnt; i++) {
-		const char *denied = identity->denied[i];
+	for (size_t i = 0; i < identity->denied_names.cnt; i++) {
+		const char *denied = identity->denied_names.list[i];
 
 		if (strncmp(denied, peer->tenant, len) == 0 && denied[len] == '/')
 			denied += len + 1;
