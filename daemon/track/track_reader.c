@@ -23,6 +23,7 @@
 #define PATIENCE_NS   1000000000ull
 #define LEFT_MAX      8
 #define LEFT_A_USER   2
+#define ASKED_MAX     64 /* a power of two: numbers of requests wrap */
 #define END_MS        50
 #define NSEC_PER_MSEC 1000000ll
 #define WAIT_PART     10 /* of real time is for waiting */
@@ -37,10 +38,12 @@ struct left {
 
 struct pp_reader {
 	int fd;
-	pid_t child; /* 0: none */
-	uint32_t number;
-	uint64_t past_cpu_ns; /* of those before this one */
-	int64_t wait_left_ns; /* that may be waited, when it was filled last */
+	pid_t child;            /* 0: none */
+	uint32_t number;        /* of the last request that was sent */
+	uint32_t answered;      /* all up to this number are, or never will be */
+	pid_t asked[ASKED_MAX]; /* about whom, by number */
+	uint64_t past_cpu_ns;   /* of those before this one */
+	int64_t wait_left_ns;   /* that may be waited, when it was filled last */
 	uint64_t filled_ns;
 	struct left left[LEFT_MAX];
 	unsigned int left_cnt;
@@ -111,6 +114,7 @@ static void end_child(struct pp_reader *reader, uid_t uid)
 	reader->past_cpu_ns += left.counted_ns;
 	reader->child = 0;
 	reader->fd = -EBADF;
+	reader->answered = reader->number;
 	if (!wait_ended(reader, &left) && reader->left_cnt < LEFT_MAX)
 		reader->left[reader->left_cnt++] = left;
 }
@@ -162,19 +166,40 @@ static bool may_ask(struct pp_reader *reader, pid_t pid)
 	return reader->left_cnt < LEFT_MAX && cnt < LEFT_A_USER;
 }
 
+static void note_sent(struct pp_reader *reader, const struct pp_reader_request *request)
+{
+	reader->number = request->number;
+	reader->asked[request->number % ASKED_MAX] = request->pid;
+}
+
+/*
+ * The process that the reader is at: that of the oldest request without an answer, for it takes
+ * them in turn. 0: so many were given up that it is not known.
+ */
+static pid_t pid_in_hand(const struct pp_reader *reader)
+{
+	uint32_t open_cnt = reader->number - reader->answered;
+
+	if (open_cnt == 0 || open_cnt > ASKED_MAX)
+		return 0;
+	return reader->asked[(reader->answered + 1) % ASKED_MAX];
+}
+
 /* A reader that has ended since, as by the OOM killer, is replaced once. */
 static int send_request(struct pp_reader *reader, struct pp_reader_request *request)
 {
 	int r = 0;
 
-	request->number = ++reader->number;
+	request->number = reader->number + 1;
 	for (int tries = 0; tries < 2; tries++) {
 		if (!reader->child)
 			r = start_child(reader);
 		if (r)
 			return r;
-		if (send(reader->fd, request, sizeof(*request), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+		if (send(reader->fd, request, sizeof(*request), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) {
+			note_sent(reader, request);
 			return 0;
+		}
 		if (errno == EAGAIN)
 			return -ETIME;
 		end_child(reader, (uid_t)-1);
@@ -242,21 +267,24 @@ static int wait_for_answer(struct pp_reader *reader, struct wait *wait)
 	return 1;
 }
 
-/* A process that did not get the whole patience is left alone, but costs its user no points. */
+/*
+ * A process that did not get the whole patience is left alone, but costs its user no points. The
+ * one to blame may be that of a request that was given up before: then pid was not read, no more.
+ */
 static int give_up(struct pp_reader *reader, pid_t pid, const struct wait *wait)
 {
 	bool is_asleep = wait->state == 'S' || wait->state == 'D';
-	uid_t uid = uid_of(pid);
+	pid_t in_hand = pid_in_hand(reader);
 
 	/* it is at work: the answer will come, and is passed over then */
 	if (!is_asleep && wait->state != 'T' && wait->state != 't')
 		return -ETIME;
-	end_child(reader, uid);
-	if (!is_asleep)
+	end_child(reader, in_hand ? uid_of(in_hand) : (uid_t)-1);
+	if (!is_asleep || !in_hand)
 		return -ETIME;
-	pp_silent_blame(pid, wait->is_short ? 0 : PP_STEP_SILENT_SEIZE,
+	pp_silent_blame(in_hand, wait->is_short ? 0 : PP_STEP_SILENT_SEIZE,
 			"the reader of its mappings");
-	return -ETIMEDOUT;
+	return in_hand == pid ? -ETIMEDOUT : -ETIME;
 }
 
 /* The answer's length, or -errno. */
@@ -277,6 +305,7 @@ static ssize_t take_answer(struct pp_reader *reader, const struct pp_reader_requ
 			end_child(reader, (uid_t)-1);
 			return -EIO;
 		}
+		reader->answered = head->number;
 		/* one to a request that was given up */
 		if (head->number != request->number)
 			continue;

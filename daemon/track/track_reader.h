@@ -6,7 +6,9 @@
  * the lock then sleeps until it is killed. So the event loop never asks the kernel: it asks the
  * reader, and looks at its state each 10 ms. A reader that has slept over one request for a tenth
  * of a second is killed, and the process it slept over is left alone (silent.h). One that is
- * running or ready to run is waited for up to a second, without blame.
+ * running or ready to run is waited for up to a second, without blame. It may fall asleep over
+ * that request later, while another waits its turn: the process it is at is blamed, not the one
+ * asked about last.
  *
  * The event loop itself reads only files of a process that take none of its locks: stat, status,
  * cgroup, mountinfo, root, the links to its program and its threads.

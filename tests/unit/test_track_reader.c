@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +17,7 @@
 #include "base/clock.h"
 #include "../../daemon/silent.h"
 #include "../../daemon/track/track_reader.h"
+#include "../../daemon/track/track_reader_wire.h"
 #include "unit.h"
 
 #define PAGE_BYTES 4096
@@ -223,6 +226,148 @@ static void test_waiting_bounded(void)
 	end(other);
 }
 
+/* A reader whose requests come to the test. Its child sleeps, for it is asked nothing. */
+struct deaf {
+	struct pp_reader *reader;
+	int fd;     /* the reader's */
+	int its;    /* the other end of that */
+	int childs; /* kept open: the child's own socket, so that it goes on to wait */
+};
+
+/* The lowest number that is free: of the reader's socket, as soon as there is a child. */
+static int lowest_free_fd(void)
+{
+	int fd = dup(STDERR_FILENO);
+
+	CU_ASSERT_FATAL(fd >= 0);
+	close(fd);
+	return fd;
+}
+
+static void start_deaf(struct deaf *deaf)
+{
+	struct sum told = {0};
+	int ends[2], type = 0;
+	socklen_t size = sizeof(type);
+
+	CU_ASSERT_EQUAL_FATAL(pp_reader_new(&deaf->reader), 0);
+	deaf->fd = lowest_free_fd();
+	CU_ASSERT_FATAL(pp_reader_vmas(deaf->reader, getpid(), 0, add, &told) > 0);
+	CU_ASSERT_EQUAL_FATAL(getsockopt(deaf->fd, SOL_SOCKET, SO_TYPE, &type, &size), 0);
+	CU_ASSERT_EQUAL_FATAL(type, SOCK_SEQPACKET);
+	deaf->childs = dup(deaf->fd);
+	CU_ASSERT_FATAL(deaf->childs >= 0);
+	CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	CU_ASSERT_EQUAL_FATAL(dup2(ends[0], deaf->fd), deaf->fd);
+	close(ends[0]);
+	deaf->its = ends[1];
+}
+
+static void end_deaf(struct deaf *deaf)
+{
+	pp_reader_free(deaf->reader);
+	close(deaf->its);
+	close(deaf->childs);
+}
+
+/*
+ * A request that is given up while the reader is at work: whose state cannot be read, as without a
+ * free descriptor, does not sleep as far as the tracker knows.
+ */
+static int ask_at_work(const struct deaf *deaf, pid_t pid)
+{
+	int taken[64], cnt = 0, r;
+	struct rlimit limit, few;
+
+	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	few = limit;
+	few.rlim_cur = (rlim_t)deaf->childs + 1;
+	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_NOFILE, &few), 0);
+	while (cnt < 64 && (taken[cnt] = dup(STDERR_FILENO)) >= 0)
+		cnt++;
+	CU_ASSERT(cnt < 64);
+	r = pp_reader_look(deaf->reader, pid, 0, PAGE_BYTES);
+	while (cnt > 0)
+		close(taken[--cnt]);
+	CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	return r;
+}
+
+/* An answer to the oldest request that came. */
+static void answer(const struct deaf *deaf)
+{
+	struct pp_reader_request request = {0};
+	struct pp_reader_head head = {.code = -ESRCH};
+
+	CU_ASSERT_EQUAL_FATAL(recv(deaf->its, &request, sizeof(request), MSG_DONTWAIT),
+			      (ssize_t)sizeof(request));
+	head.number = request.number;
+	CU_ASSERT_EQUAL(send(deaf->its, &head, sizeof(head), MSG_NOSIGNAL), (ssize_t)sizeof(head));
+}
+
+/* The process asked about last is not blamed while the reader is still at another. */
+static void test_blames_oldest(void)
+{
+	pid_t oldest = start_many(), last = start_many();
+	struct sum told = {0};
+	struct deaf deaf;
+	int r = -ETIMEDOUT;
+
+	start_deaf(&deaf);
+	CU_ASSERT_EQUAL(ask_at_work(&deaf, oldest), -ETIME);
+	CU_ASSERT_FALSE(pp_silent_holds(oldest));
+	CU_ASSERT_EQUAL(pp_reader_look(deaf.reader, last, 0, PAGE_BYTES), -ETIME);
+	CU_ASSERT(pp_silent_holds(oldest));
+	CU_ASSERT_FALSE(pp_silent_holds(last));
+	/* another reader follows; a slow end of the first is paid for before that, by waiting */
+	for (int i = 0; i < 100 && r == -ETIMEDOUT; i++) {
+		r = pp_reader_vmas(deaf.reader, last, 0, add, &told);
+		if (r == -ETIMEDOUT)
+			usleep(100000);
+	}
+	CU_ASSERT(r > MANY);
+	end_deaf(&deaf);
+	end(oldest);
+	end(last);
+}
+
+/* Each answer passes the blame on to the next request, also when that was given up as well. */
+static void test_blames_in_turn(void)
+{
+	pid_t first = start_many(), second = start_many(), last = start_many();
+	struct deaf deaf;
+
+	start_deaf(&deaf);
+	CU_ASSERT_EQUAL(ask_at_work(&deaf, first), -ETIME);
+	CU_ASSERT_EQUAL(ask_at_work(&deaf, second), -ETIME);
+	answer(&deaf);
+	CU_ASSERT_EQUAL(pp_reader_look(deaf.reader, last, 0, PAGE_BYTES), -ETIME);
+	CU_ASSERT_FALSE(pp_silent_holds(first));
+	CU_ASSERT(pp_silent_holds(second));
+	CU_ASSERT_FALSE(pp_silent_holds(last));
+	end_deaf(&deaf);
+	end(first);
+	end(second);
+	end(last);
+}
+
+/* Once all that was given up is answered, it is the process asked about that is blamed. */
+static void test_blames_asked(void)
+{
+	pid_t before = start_many(), asked = start_many();
+	struct deaf deaf;
+
+	start_deaf(&deaf);
+	CU_ASSERT_EQUAL(ask_at_work(&deaf, before), -ETIME);
+	answer(&deaf);
+	CU_ASSERT_EQUAL(pp_reader_look(deaf.reader, asked, 0, PAGE_BYTES), -ETIMEDOUT);
+	CU_ASSERT_FALSE(pp_silent_holds(before));
+	CU_ASSERT(pp_silent_holds(asked));
+	end_deaf(&deaf);
+	end(before);
+	end(asked);
+}
+
 static const struct unit_test tests[] = {
 	{"mappings are those of a direct read, in as many answers as it takes",
 	 test_same_as_direct},
@@ -230,6 +375,11 @@ static const struct unit_test tests[] = {
 	{"an answer that was given up is not taken for another's", test_given_up},
 	{"a reader that was killed or stopped is replaced", test_replaced},
 	{"waiting for sleeping readers is bounded, at their users' cost", test_waiting_bounded},
+	/* these blame, so they come after it */
+	{"a reader that sleeps over a request given up before blames that one's process",
+	 test_blames_oldest},
+	{"the blame passes on with each answer", test_blames_in_turn},
+	{"with no request left from before, the process asked about is blamed", test_blames_asked},
 };
 
 UNIT_SUITE(track_reader, tests)
