@@ -486,6 +486,13 @@ void pp_cpu_clock_vary(struct pp_cpu_clock *clock)
 		ioctl(clock->rings[i].fd, PERF_EVENT_IOC_PERIOD, &clock->period_ns);
 }
 
+void pp_cpu_clock_set_period(struct pp_cpu_clock *clock, uint64_t period_ns, uint64_t jitter_ns)
+{
+	clock->config.period_ns = period_ns;
+	clock->config.jitter_ns = jitter_ns;
+	pp_cpu_clock_vary(clock);
+}
+
 void pp_cpu_clock_pause(struct pp_cpu_clock *clock, bool on)
 {
 	for (size_t i = 0; i < clock->event_cnt; i++)

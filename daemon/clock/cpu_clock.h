@@ -67,6 +67,8 @@ uint64_t pp_cpu_clock_read(struct pp_cpu_clock *clock, pp_cpu_clock_fn *fn, void
 
 /* Draws another period for all rings, so that no loop of the same length can hide. */
 void pp_cpu_clock_vary(struct pp_cpu_clock *clock);
+/* Periods are drawn around another one from now on, and the first is drawn at once. */
+void pp_cpu_clock_set_period(struct pp_cpu_clock *clock, uint64_t period_ns, uint64_t jitter_ns);
 /* Opens events on CPUs that came online, drops those of CPUs that went. The whole system only. */
 void pp_cpu_clock_rescan(struct pp_cpu_clock *clock);
 /* Switches all events off or on. */

@@ -60,6 +60,11 @@ struct pp_sampler_ops {
 	 * its switches would set a timer, which doubles the cost of a step. NULL: nothing to pause.
 	 */
 	void (*pause)(struct pp_sampler *sampler);
+	/*
+	 * Another rate than before, from now on: a period that has begun is given up, so one that
+	 * is set again and again would never end. NULL: the rate of open stays.
+	 */
+	void (*set_rate)(struct pp_sampler *sampler, uint32_t frequency_hz);
 	/* NULL-safe. */
 	void (*free)(struct pp_sampler *sampler);
 };

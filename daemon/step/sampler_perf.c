@@ -221,6 +221,18 @@ static void perf_pause(struct pp_sampler *base)
 		switch_events(sampler, true);
 }
 
+/* Events that the daemon opened keep the rate for the next stepper, for they are the same ones. */
+static void perf_set_rate(struct pp_sampler *base, uint32_t frequency_hz)
+{
+	struct perf_sampler *sampler = (struct perf_sampler *)base;
+	struct pp_cpu_clock_config events;
+
+	sampler->config.frequency_hz = frequency_hz;
+	events = clock_config(&sampler->config);
+	sampler->period_ns = events.period_ns;
+	pp_cpu_clock_set_period(sampler->clock, events.period_ns, events.jitter_ns);
+}
+
 const struct pp_sampler_ops pp_sampler_perf = {
 	.name = "cpu-clock",
 	.open = perf_open,
@@ -228,5 +240,6 @@ const struct pp_sampler_ops pp_sampler_perf = {
 	.pick = perf_pick,
 	.rest = perf_rest,
 	.pause = perf_pause,
+	.set_rate = perf_set_rate,
 	.free = perf_free,
 };

@@ -43,7 +43,8 @@ struct stepper {
 	int fd;
 	bool ended; /* the socket has */
 	uint32_t flags;
-	struct pp_sampler *sampler;
+	uint32_t frequency_hz;      /* the sampler's, or what it will be opened with */
+	struct pp_sampler *sampler; /* NULL: not opened yet */
 	struct pp_step_holder holder;
 	struct pp_step_budget budget;
 	struct pp_step_limits limits;
@@ -122,6 +123,17 @@ static uint32_t cpus_online(void)
 	return cnt > 0 ? (uint32_t)cnt : 1;
 }
 
+/* Most messages bring another budget and the same rate: that lets the running periods end. */
+static void set_rate(uint32_t frequency_hz)
+{
+	struct pp_sampler *sampler = stepper.sampler;
+	bool is_new = frequency_hz != stepper.frequency_hz;
+
+	stepper.frequency_hz = frequency_hz;
+	if (is_new && sampler && sampler->ops->set_rate)
+		sampler->ops->set_rate(sampler, frequency_hz);
+}
+
 static void apply(const struct pp_step_config *config)
 {
 	stepper.flags = config->flags;
@@ -141,6 +153,7 @@ static void apply(const struct pp_step_config *config)
 	stepper.holder.spare.any_isolated =
 		pp_isolated_cpus(PP_ISOLATED_WHERE, stepper.holder.spare.is_isolated);
 	pp_step_budget_configure(&stepper.budget, config->overhead_ppm, stepper.holder.pin.cpu_cnt);
+	set_rate(config->frequency_hz);
 }
 
 /* A message and the descriptors that came with it, max at most. Its length, or -errno. */

@@ -83,19 +83,29 @@ static void end_spinner(pid_t pid)
 	CU_ASSERT(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
-static struct pp_source *open_on(pid_t pid, uint32_t flags)
+static struct pp_source_config config_at(pid_t pid, uint32_t frequency_hz)
 {
-	struct pp_source_config config = {.only_pid = pid,
-					  .taken_wanted = 8,
-					  .overhead_ppm = 500000,
-					  .frequency_hz = 1000,
-					  .pin = true};
+	return (struct pp_source_config){.only_pid = pid,
+					 .taken_wanted = 8,
+					 .overhead_ppm = 500000,
+					 .frequency_hz = frequency_hz,
+					 .pin = true};
+}
+
+static struct pp_source *open_at(pid_t pid, uint32_t flags, uint32_t frequency_hz)
+{
+	struct pp_source_config config = config_at(pid, frequency_hz);
 	struct pathprof_error error = {""};
 	struct pp_source *source = NULL;
 
 	if (pp_source_step_open(&source, &config, flags | PP_SOURCE_STEP_FORK, &error))
 		CU_FAIL_FATAL("open");
 	return source;
+}
+
+static struct pp_source *open_on(pid_t pid, uint32_t flags)
+{
+	return open_at(pid, flags, 1000);
 }
 
 /* Drains until there are that many bursts, or seconds are over. The last answer of drain. */
@@ -185,6 +195,30 @@ static void test_zero_budget(void)
 	CU_ASSERT_EQUAL(tally.bursts, 0);
 	source->ops->free(source);
 	end_spinner(tally.pid);
+}
+
+/* More bursts than a sample a second gives in all that time, after a reload to a thousand. */
+static void speed_up(uint32_t flags)
+{
+	struct tally tally = {.pid = start_spinner()};
+	struct pp_source *source = open_at(tally.pid, flags, 1);
+	struct pp_source_config fast = config_at(tally.pid, 1000);
+
+	CU_ASSERT_EQUAL(source->ops->configure(source, &fast), 0);
+	CU_ASSERT_EQUAL(drain(source, &tally, 100, PATIENCE_S), 0);
+	CU_ASSERT(tally.bursts >= 100);
+	source->ops->free(source);
+	end_spinner(tally.pid);
+}
+
+static void test_new_rate(void)
+{
+	speed_up(0);
+}
+
+static void test_new_rate_of_proc(void)
+{
+	speed_up(PP_STEP_NO_PERF);
 }
 
 /* Between bursts too, or the next waits for every CPU with its thread held. It opens no other here.
@@ -464,6 +498,8 @@ static const struct unit_test tests[] = {
 	{"delivers bursts, threads found by /proc", test_proc},
 	{"a stepper's death is told, and reaped", test_death_is_told},
 	{"no budget, no bursts", test_zero_budget},
+	{"a new rate holds at once, threads found by perf", test_new_rate},
+	{"a new rate holds at once, threads found by /proc", test_new_rate_of_proc},
 	{"one event stays open between bursts", test_one_event_stays},
 	{"no samples while no burst is due", test_rests_between_bursts},
 	{"a burst ends at the limit of its hold", test_hold_max},
