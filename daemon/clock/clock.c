@@ -23,7 +23,7 @@
 
 #define VARY_EVERY_NS   PP_NSEC_PER_SEC
 #define RESCAN_EVERY_NS (5 * PP_NSEC_PER_SEC)
-/* 512 samples: five seconds at the default rate. */
+/* 341 samples: 3.5 seconds at the default rate. */
 #define RING_PAGES 4
 /*
  * How many times as often inherited events strike: at 97 a second what lives for 2.6 ms may have a
@@ -157,7 +157,8 @@ uint64_t pp_clock_read(struct pp_clock *clock, pid_t helper, pp_cpu_clock_fn *fn
 	struct reading reading = {clock, getpid(), helper, fn, context};
 	uint64_t lost = pp_cpu_clock_read(clock->cpu, on_sample, &reading), now = pp_monotonic_ns();
 
-	if (now - clock->varied_ns >= VARY_EVERY_NS) {
+	/* samples of a thread's event tell the period that it was opened with */
+	if (!clock->is_inherited && now - clock->varied_ns >= VARY_EVERY_NS) {
 		pp_cpu_clock_vary(clock->cpu);
 		clock->varied_ns = now;
 	}

@@ -271,7 +271,7 @@ static pid_t parent_of(pid_t pid)
 
 static bool descends(pid_t pid, pid_t ancestor)
 {
-	for (int depth = 0; pid > 1 && depth < 64; depth++) {
+	for (int depth = 0; pid > 0 && depth < 64; depth++) {
 		if (pid == ancestor)
 			return true;
 		pid = parent_of(pid);

@@ -59,7 +59,7 @@ static void remember(struct pp_step_family *family, pid_t pid, uint64_t start_ti
 /* Whether one of its ancestors is known to be a member. */
 static bool descends(struct pp_step_family *family, pid_t only_pid, pid_t pid)
 {
-	for (int depth = 0; pid > 1 && depth < DEPTH_MAX; depth++) {
+	for (int depth = 0; pid > 0 && depth < DEPTH_MAX; depth++) {
 		struct pp_step_stat stat;
 
 		if (pid == only_pid)
