@@ -188,7 +188,7 @@ static int open_all(struct pp_drift *drift, struct pathprof_error *error)
 		pp_log(LOG_WARNING, "Baselines=%s: %s: no baseline is read until that is mended",
 		       drift->common.config.baselines, strerror(errno));
 	drift->common.end_ns = pp_realtime_ns();
-	if (gethostname(drift->telling.host, sizeof(drift->telling.host) - 1) < 0)
+	if (gethostname(drift->telling.host, sizeof(drift->telling.host)) < 0)
 		strcpy(drift->telling.host, "localhost");
 	pp_drift_make_rules(&drift->alerts);
 	if (drift->common.config.tell_journal && pp_tell_journal_new(&drift->telling.journal) < 0)

@@ -202,7 +202,6 @@ static bool begin_anew(struct pp_tested_alerts *alerts, int64_t end_ns)
 {
 	if (alerts->readings == pp_tested_sets_readings(alerts->sets))
 		return false;
-	alerts->readings = pp_tested_sets_readings(alerts->sets);
 	pp_tested_end_restore(alerts);
 	pp_tested_forget(alerts);
 	alerts->watched =
@@ -211,6 +210,7 @@ static bool begin_anew(struct pp_tested_alerts *alerts, int64_t end_ns)
 		pp_drift_lost(&alerts->common, -ENOMEM, "tested sets not watched", "out of memory");
 		return true;
 	}
+	alerts->readings = pp_tested_sets_readings(alerts->sets);
 	alerts->build_cnt = pp_tested_sets_build_cnt(alerts->sets);
 	if (alerts->build_cnt)
 		pp_tested_restore(alerts, end_ns);
@@ -306,7 +306,7 @@ static int open_all(struct pp_tested_alerts *alerts, struct pathprof_error *erro
 	const int64_t now_ns = pp_realtime_ns();
 	int r;
 
-	if (gethostname(alerts->host, sizeof(alerts->host) - 1) < 0)
+	if (gethostname(alerts->host, sizeof(alerts->host)) < 0)
 		strcpy(alerts->host, "localhost");
 	make_rule(alerts);
 	if (alerts->common.config.tell_journal && pp_tell_journal_new(&alerts->journal) < 0)

@@ -13,9 +13,22 @@ static int64_t bucket_ns(uint64_t span_ns)
 	return (int64_t)(span_ns / PP_TESTED_BUCKETS);
 }
 
+static uint64_t slot_of(int64_t number)
+{
+	return (uint64_t)number % SLOTS;
+}
+
+/* Windows of the store come late: their slot may be a newer bucket's by now. */
+static bool has_left(const struct pp_tested_span *span, int64_t number)
+{
+	const struct pp_tested_bucket *bucket = &span->buckets[slot_of(number)];
+
+	return bucket->counts.weight > 0 && number < bucket->number;
+}
+
 static struct pp_tested_bucket *bucket_of(struct pp_tested_span *span, int64_t number)
 {
-	struct pp_tested_bucket *bucket = &span->buckets[(uint64_t)number % SLOTS];
+	struct pp_tested_bucket *bucket = &span->buckets[slot_of(number)];
 
 	if (bucket->number != number)
 		*bucket = (struct pp_tested_bucket){.number = number};
@@ -44,12 +57,13 @@ void pp_tested_counts_add(struct pp_tested_counts *counts, double weight, double
 void pp_tested_span_add(struct pp_tested_span *span, uint64_t span_ns, int64_t end_ns,
 			const struct pp_tested_counts *counts, double bursts)
 {
+	const int64_t number = end_ns / bucket_ns(span_ns);
 	struct pp_tested_counts window = *counts;
 
-	if (!(window.weight > 0))
+	if (!(window.weight > 0) || has_left(span, number))
 		return;
 	window.variance = window.weight * window.spread / fmax(1, bursts);
-	add(&bucket_of(span, end_ns / bucket_ns(span_ns))->counts, &window);
+	add(&bucket_of(span, number)->counts, &window);
 }
 
 void pp_tested_span_sum(const struct pp_tested_span *span, uint64_t span_ns, int64_t end_ns,

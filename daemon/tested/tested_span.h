@@ -39,7 +39,7 @@ struct pp_tested_span {
 /* A path that the window saw so often; figures as in profile.h, 0 where one is not known. */
 void pp_tested_counts_add(struct pp_tested_counts *counts, double weight, double weight_squares,
 			  double samples, double squares, bool is_untested);
-/* bursts: of the window, that saw this build. */
+/* bursts: of the window, that saw this build. One that has left the span may be passed over. */
 void pp_tested_span_add(struct pp_tested_span *span, uint64_t span_ns, int64_t end_ns,
 			const struct pp_tested_counts *counts, double bursts);
 /* Adds what lies within the span before this time; *begin_ns becomes where that begins if that is

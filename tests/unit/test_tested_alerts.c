@@ -66,6 +66,23 @@ static void test_span(void)
 	CU_ASSERT(isnan(share_at(&span, 1066 * MINUTE).value));
 }
 
+/* Windows of the store are read while new ones end: 33 buckets of two minutes lie between. */
+static void test_old_window(void)
+{
+	struct pp_tested_span span = {0};
+
+	put(&span, 1066 * MINUTE, 100, 0, 1);
+	put(&span, 1000 * MINUTE, 0, 100, 1);
+	CU_ASSERT_EQUAL(share_at(&span, 1066 * MINUTE).value, 0);
+	/* one of the same bucket and one between count */
+	put(&span, 1067 * MINUTE, 0, 100, 1);
+	put(&span, 1040 * MINUTE, 200, 0, 1);
+	CU_ASSERT_DOUBLE_EQUAL(share_at(&span, 1067 * MINUTE).value, 0.25, 1e-9);
+	/* a newer one takes the slot */
+	put(&span, 1132 * MINUTE, 0, 100, 1);
+	CU_ASSERT_DOUBLE_EQUAL(share_at(&span, 1132 * MINUTE).value, 1, 1e-9);
+}
+
 static double draw(uint64_t *state)
 {
 	*state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -396,6 +413,7 @@ static void test_clock_set(void)
 
 static const struct unit_test tests[] = {
 	{"a share is of the span that moves on", test_span},
+	{"an old window wipes no new bucket", test_old_window},
 	{"its interval holds in simulated spans", test_interval},
 	{"fires once over the threshold, resolves below", test_fires},
 	{"what chance can make does not fire", test_unsure},
