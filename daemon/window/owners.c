@@ -96,8 +96,8 @@ static void make_own(const struct pathprof_build_id *id, uint32_t owner,
 }
 
 bool pp_owners_judge(struct pp_owners *owners, const struct pathprof_build_id *id,
-		     const struct pathprof_file *file, struct pathprof_build_id *ret_id,
-		     uint32_t *ret_owner)
+		     const struct pathprof_file *file, bool may_tell,
+		     struct pathprof_build_id *ret_id, uint32_t *ret_owner)
 {
 	struct entry *entry;
 	bool is_news;
@@ -113,8 +113,9 @@ bool pp_owners_judge(struct pp_owners *owners, const struct pathprof_build_id *i
 		entry->owner = entry->told = file->owner;
 	if (entry->owner == file->owner)
 		return false;
-	is_news = entry->told != file->owner;
-	entry->told = file->owner;
+	is_news = may_tell && entry->told != file->owner;
+	if (is_news)
+		entry->told = file->owner;
 	*ret_owner = entry->owner;
 	make_own(id, file->owner, ret_id);
 	return is_news;

@@ -34,10 +34,10 @@ void pp_owners_free(struct pp_owners *owners);
 /*
  * ret_id: the identity under which the file's code is counted, id itself or one of this owner's
  * own. true: the log is to tell, for the first time of this build-id and user, that the file
- * differs from ret_owner's.
+ * differs from ret_owner's; never without may_tell, so that a later call says so.
  */
 bool pp_owners_judge(struct pp_owners *owners, const struct pathprof_build_id *id,
-		     const struct pathprof_file *file, struct pathprof_build_id *ret_id,
-		     uint32_t *ret_owner);
+		     const struct pathprof_file *file, bool may_tell,
+		     struct pathprof_build_id *ret_id, uint32_t *ret_owner);
 
 #endif

@@ -146,22 +146,22 @@ void pp_window_free(struct pp_window *window)
 	free(window);
 }
 
-/*
- * One line in ten seconds at most. Of names, which anybody chooses, it says nothing: `pathprofctl
- * binaries` shows them.
- */
+/* One line in ten seconds at most; what has to wait is told when its file is counted again. */
+static bool may_tell(const struct pp_window *window, const struct pathprof_file *file)
+{
+	/* one of which nothing is known, for its program has ended, may well be the same */
+	if (file->owner == PATHPROF_OWNER_UNKNOWN && !file->inode)
+		return false;
+	return !window->told_ns || pp_monotonic_ns() - window->told_ns >= TELL_EVERY_NS;
+}
+
+/* Of names, which anybody chooses, it says nothing: `pathprofctl binaries` shows them. */
 static void tell_other_file(struct pp_window *window, const struct pathprof_build_id *id,
 			    const struct pathprof_file *file, uint32_t owner)
 {
 	char hex[PATHPROF_BUILD_ID_TEXT_LEN], whose[32] = "a user who is not known";
-	uint64_t now_ns = pp_monotonic_ns();
 
-	if (window->told_ns && now_ns - window->told_ns < TELL_EVERY_NS)
-		return;
-	/* one of which nothing is known, for its program has ended, may well be the same */
-	if (file->owner == PATHPROF_OWNER_UNKNOWN && !file->inode)
-		return;
-	window->told_ns = now_ns;
+	window->told_ns = pp_monotonic_ns();
 	if (file->owner != PATHPROF_OWNER_UNKNOWN)
 		snprintf(whose, sizeof(whose), "user %u", file->owner);
 	pp_log(LOG_WARNING,
@@ -173,7 +173,7 @@ static void tell_other_file(struct pp_window *window, const struct pathprof_buil
 	       major(file->device), minor(file->device));
 }
 
-/* Code of no file has nobody's. */
+/* Code of no file has no owner. */
 static bool is_of_file(const struct pathprof_file *from)
 {
 	return from->inode || from->owner == PATHPROF_OWNER_UNKNOWN;
@@ -191,7 +191,7 @@ static uint32_t binary_of(struct pp_window *window, const struct pathprof_build_
 		return pathprof_profile_binary(&window->profile, id, name);
 	if (file.owner == PATHPROF_OWNER_UNKNOWN)
 		file.owner = window->config.unknown_owner;
-	if (pp_owners_judge(window->owners, id, &file, &own, &owner))
+	if (pp_owners_judge(window->owners, id, &file, may_tell(window, &file), &own, &owner))
 		tell_other_file(window, id, &file, owner);
 	binary = pathprof_profile_binary(&window->profile, &own, name);
 	if (binary != PATHPROF_NO_INDEX)

@@ -25,15 +25,21 @@ struct verdict {
 	bool is_own, is_news;
 };
 
-static struct verdict judge(struct pp_owners *owners, unsigned int number, uint32_t owner)
+static struct verdict judge_when(struct pp_owners *owners, unsigned int number, uint32_t owner,
+				 bool may_tell)
 {
 	const struct pathprof_build_id id = id_of(number);
 	const struct pathprof_file file = {.owner = owner, .device = 1, .inode = owner};
 	struct verdict v;
 
-	v.is_news = pp_owners_judge(owners, &id, &file, &v.id, &v.owner);
+	v.is_news = pp_owners_judge(owners, &id, &file, may_tell, &v.id, &v.owner);
 	v.is_own = !pathprof_build_id_equal(&v.id, &id);
 	return v;
+}
+
+static struct verdict judge(struct pp_owners *owners, unsigned int number, uint32_t owner)
+{
+	return judge_when(owners, number, owner, true);
 }
 
 static struct pp_owners *fresh(void)
@@ -57,6 +63,21 @@ static void test_first_comes_first(void)
 	CU_ASSERT(v.is_own && !v.is_news);
 	CU_ASSERT(!judge(owners, 1, ALICE).is_own);
 	CU_ASSERT(!judge(owners, 2, MALLORY).is_own);
+	pp_owners_free(owners);
+}
+
+/* News that had to wait stays news. */
+static void test_told_later(void)
+{
+	struct pp_owners *owners = fresh();
+	struct verdict v;
+
+	judge(owners, 1, ALICE);
+	v = judge_when(owners, 1, MALLORY, false);
+	CU_ASSERT(v.is_own && !v.is_news && v.owner == ALICE);
+	v = judge(owners, 1, MALLORY);
+	CU_ASSERT(v.is_own && v.is_news && v.owner == ALICE);
+	CU_ASSERT(!judge(owners, 1, MALLORY).is_news);
 	pp_owners_free(owners);
 }
 
@@ -91,14 +112,14 @@ static void test_identity_of_its_own(void)
 	CU_ASSERT_EQUAL(memcmp(a.id.bytes, id.bytes, 16), 0);
 	CU_ASSERT_EQUAL(memcmp(a.id.bytes + 16, "\1\2\3\4", 4), 0);
 	CU_ASSERT(!pathprof_build_id_equal(&a.id, &b.id));
-	pp_owners_judge(owners, &short_id, &roots, &ret_id, &owner);
+	pp_owners_judge(owners, &short_id, &roots, true, &ret_id, &owner);
 	CU_ASSERT(pathprof_build_id_equal(&ret_id, &short_id));
-	pp_owners_judge(owners, &short_id, &mine, &ret_id, &owner);
+	pp_owners_judge(owners, &short_id, &mine, true, &ret_id, &owner);
 	CU_ASSERT_EQUAL(ret_id.len_bytes, 20);
 	/* identities that nobody can choose are left alone */
 	id.kind = PATHPROF_ID_FILE;
-	pp_owners_judge(owners, &id, &roots, &ret_id, &owner);
-	pp_owners_judge(owners, &id, &mine, &ret_id, &owner);
+	pp_owners_judge(owners, &id, &roots, true, &ret_id, &owner);
+	pp_owners_judge(owners, &id, &mine, true, &ret_id, &owner);
 	CU_ASSERT(pathprof_build_id_equal(&ret_id, &id));
 	pp_owners_free(owners);
 }
@@ -117,6 +138,7 @@ static void test_bounded(void)
 
 static const struct unit_test tests[] = {
 	{"a build-id is whose it was first", test_first_comes_first},
+	{"what may not be told yet is told later", test_told_later},
 	{"root's file takes it from anybody, and anybody's from nobody's", test_root_takes_it},
 	{"other files have an identity of their own", test_identity_of_its_own},
 	{"of many, root's stay", test_bounded},
