@@ -435,8 +435,9 @@ void pp_values_program_stop(struct pp_values_program *program, const struct pp_v
 	program->on_fork = program->on_exit = NULL;
 	unprobe_all(program);
 	pp_values_program_drain(program, sink);
-	/* the drain has probed processes that began before on_fork was detached */
+	/* the drain has probed processes that began before on_fork was detached; no others come */
 	unprobe_all(program);
+	pp_values_program_drain(program, sink);
 	program->sink = sink;
 	flush(program);
 	program->sink = NULL;

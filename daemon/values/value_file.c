@@ -3,6 +3,7 @@
 #include "value_site.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@ static const char *const library_folders[] = {
 	"/usr/lib",
 };
 #define LIBRARIES_MAX 64
+#define MAPPED_MAX    1024 /* files that one process has mapped as code */
 #define FOLDER_CNT    (sizeof(library_folders) / sizeof(library_folders[0]))
 
 static bool is_file(const char *path)
@@ -126,21 +128,114 @@ static bool is_mapped(pid_t pid, const char *name, struct pp_value_found *ret_fo
 
 /* ---------------------------------------------------------------- libraries */
 
-static int tell_mapped(pid_t pid, pp_value_library_fn *fn, void *context)
+/*
+ * Files that a process has mapped as code, by address. The dynamic linker maps downwards, each
+ * library below those loaded before it, so from the top down they come about as it searches them.
+ * Exceptions: a library that fitted a gap higher up, one that dlopen() brought while it keeps its
+ * names to itself, and a process with the old layout (setarch -L), where addresses grow upwards.
+ */
+struct mapped {
+	pid_t pid;
+	char program[PATH_MAX];  /* "": not known */
+	char *paths[MAPPED_MAX]; /* a ring: of more the highest stay, which were loaded first */
+	size_t cnt;              /* all that there were */
+};
+
+/* Roles in the order in which they are searched. */
+enum mapped_role {
+	MAPPED_PROGRAM,
+	MAPPED_LIBRARY,
+	MAPPED_LOADER,
+	MAPPED_ROLES,
+};
+
+static enum mapped_role role_of(const struct mapped *mapped, const char *path)
+{
+	if (strcmp(path, mapped->program) == 0)
+		return MAPPED_PROGRAM;
+	return fnmatch("ld-*.so*", strrchr(path, '/') + 1, 0) == 0 ? MAPPED_LOADER : MAPPED_LIBRARY;
+}
+
+/* Lines of /proc/PID/maps that a dynamic linker may have made: private, and may run. */
+static bool is_code(const char *line)
+{
+	char mode[5] = "";
+
+	return sscanf(line, "%*s %4s", mode) == 1 && mode[2] == 'x' && mode[3] == 'p';
+}
+
+/* Several mappings of a file in a row count once. */
+static int add_mapped(struct mapped *mapped, const char *path)
+{
+	char **slot = &mapped->paths[mapped->cnt % MAPPED_MAX];
+
+	if (mapped->cnt && strcmp(mapped->paths[(mapped->cnt - 1) % MAPPED_MAX], path) == 0)
+		return 0;
+	free(*slot);
+	*slot = strdup(path);
+	if (!*slot)
+		return -ENOMEM;
+	mapped->cnt++;
+	return 0;
+}
+
+/* The kernel lists by address, the lowest first. */
+static int read_mapped(struct mapped *mapped)
 {
 	_cleanup_fclose_ FILE *maps = NULL;
 	char line[PATH_MAX + 128];
+	int r = 0;
+
+	snprintf(line, sizeof(line), "/proc/%d/maps", (int)mapped->pid);
+	maps = fopen(line, "re");
+	while (!r && maps && fgets(line, sizeof(line), maps)) {
+		char *path = is_code(line) ? mapped_path(line) : NULL;
+
+		if (path)
+			r = add_mapped(mapped, path);
+	}
+	return r;
+}
+
+/* The program's name as /proc/PID/maps has it. */
+static void name_program(struct mapped *mapped)
+{
+	char link[32];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)mapped->pid);
+	len = readlink(link, mapped->program, sizeof(mapped->program) - 1);
+	mapped->program[len > 0 ? len : 0] = '\0';
+}
+
+/* Those of that role, from the highest address down. */
+static int tell_role(const struct mapped *mapped, enum mapped_role role, pp_value_library_fn *fn,
+		     void *context)
+{
+	size_t kept = mapped->cnt < MAPPED_MAX ? mapped->cnt : MAPPED_MAX;
 	struct pp_value_found found;
 	int r = 0;
 
-	snprintf(line, sizeof(line), "/proc/%d/maps", (int)pid);
-	maps = fopen(line, "re");
-	while (!r && maps && fgets(line, sizeof(line), maps)) {
-		char *path = strstr(line, "r-xp ") ? mapped_path(line) : NULL;
+	for (size_t i = 1; !r && i <= kept; i++) {
+		const char *path = mapped->paths[(mapped->cnt - i) % MAPPED_MAX];
 
-		if (path && in_process(pid, path, &found))
+		if (role_of(mapped, path) == role && in_process(mapped->pid, path, &found))
 			r = fn(context, &found);
 	}
+	return r;
+}
+
+static int tell_mapped(pid_t pid, pp_value_library_fn *fn, void *context)
+{
+	struct mapped mapped = {.pid = pid};
+	int r;
+
+	name_program(&mapped);
+	r = read_mapped(&mapped);
+	for (int role = 0; !r && role < MAPPED_ROLES; role++)
+		r = tell_role(&mapped, (enum mapped_role)role, fn, context);
+	for (size_t i = 0; i < MAPPED_MAX; i++)
+		free(mapped.paths[i]);
 	return r;
 }
 

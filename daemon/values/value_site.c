@@ -319,31 +319,66 @@ struct library_search {
 	const struct pp_value_spec *spec;
 	const char *text;
 	struct pathprof_error *error;
+	struct pp_value_found local; /* the first with a static one alone; fd -1: none */
 };
 
-static bool has_function(const char *path, const char *name)
+/* How a library has a function: a static one is called from that library alone. */
+enum has {
+	HAS_NONE,
+	HAS_LOCAL,
+	HAS_GLOBAL,
+};
+
+static enum has has_function(const char *path, const char *name)
 {
 	_cleanup_(free_code) struct pathprof_code *code = NULL;
-	uint64_t start, end;
+	struct search search = {.wanted = name};
 
-	return pathprof_code_open(&code, path, NULL, NULL) == 0 &&
-	       pathprof_code_find_function(code, name, &start, &end) == 0;
+	if (pathprof_code_open(&code, path, NULL, NULL) < 0)
+		return HAS_NONE;
+	pathprof_code_symbols(code, look_at, &search);
+	if (!search.found.name)
+		return HAS_NONE;
+	return search.found.binding ? HAS_GLOBAL : HAS_LOCAL; /* local is the least binding, 0 */
 }
 
-/* The first library that has the function is the one that is called. */
+static int take_library(struct library_search *search, const struct pp_value_found *library)
+{
+	int r = find_in_file(search->site, library, search->spec, search->text, search->error);
+
+	return r < 0 ? r : 1;
+}
+
+/* The first library that has the function for others is the one that is called. */
 static int look_in_library(void *context, const struct pp_value_found *library)
 {
 	struct library_search *search = context;
 	char path[PP_VALUE_FD_PATH_MAX];
-	int r;
+	enum has has;
 
 	pp_value_fd_path(library->fd, path);
-	if (!has_function(path, search->spec->function)) {
+	has = has_function(path, search->spec->function);
+	if (has == HAS_GLOBAL)
+		return take_library(search, library);
+	if (has == HAS_LOCAL && search->local.fd < 0)
+		search->local = *library;
+	else
 		close(library->fd);
-		return 0;
-	}
-	r = find_in_file(search->site, library, search->spec, search->text, search->error);
-	return r < 0 ? r : 1;
+	return 0;
+}
+
+/* Libraries with a static function of that name serve where none has one for others. */
+static int look_in_libraries(struct library_search *search, const struct pp_value_target *target,
+			     const char *program)
+{
+	int r = pp_value_libraries(target, program, look_in_library, search);
+
+	if (search->local.fd < 0)
+		return r;
+	if (r == 0)
+		return take_library(search, &search->local);
+	close(search->local.fd);
+	return r;
 }
 
 /* error holds why the program itself has it not. */
@@ -353,14 +388,14 @@ static int find_in_libraries(struct pp_value_site *site, const struct pp_value_s
 {
 	struct pp_value_site found = {.fd = -1};
 	struct pathprof_error why = {""}, own = *error;
-	struct library_search search = {&found, spec, text, &why};
-	int r = pp_value_libraries(target, site->path, look_in_library, &search);
+	struct library_search search = {&found, spec, text, &why, {.fd = -1}};
+	int r = look_in_libraries(&search, target, site->path);
 
 	if (r == 0)
 		return pathprof_fail(error, -ENOENT, "%.400s; nor in a library of it", own.text);
 	if (r < 0) {
 		pp_value_site_release(&found);
-		return pathprof_fail(error, r, "%s", why.text);
+		return pathprof_fail(error, r, "%s", why.text[0] ? why.text : "out of memory");
 	}
 	pp_value_site_release(site);
 	*site = found;

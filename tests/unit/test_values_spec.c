@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What --value says, and which function of which file it is. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -212,6 +214,129 @@ static void test_running(void)
 	pp_value_site_release(&site);
 }
 
+/* ---------------------------------------------------------------- the order of libraries */
+
+/* Files as a dynamic linker maps them, by address: what was loaded first lies higher. */
+static const char *const mapped_files[] = {
+	"libsecond.so",
+	"libfirst.so",
+	"libfirst.so",
+	"ld-made.so.2",
+};
+#define MAPPED_CNT   (sizeof(mapped_files) / sizeof(mapped_files[0]))
+#define MAPPED_BYTES (MAPPED_CNT * WRITER_PAGE)
+
+static void make_library(const char *folder, const char *name, unsigned char info_of_some)
+{
+	char path[PATH_MAX];
+	struct elf_writer w;
+
+	elf_writer_init(&w);
+	elf_writer_symbol(&w, "made_in_all", 0x00, 0x10, GLOBAL);
+	elf_writer_symbol(&w, "made_static_first", 0x10, 0x10, info_of_some);
+	elf_writer_symbol(&w, "made_static_in_all", 0x20, 0x10, LOCAL);
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	elf_writer_save(&w, path);
+}
+
+/* A page of the file as code at that address. */
+static bool map_file(const char *folder, const char *name, char *at)
+{
+	char path[PATH_MAX];
+	void *mapped;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	CU_ASSERT_FATAL(fd >= 0);
+	mapped = mmap(at, WRITER_PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0);
+	close(fd);
+	return mapped == at;
+}
+
+/* All of them in this process; the caller unmaps MAPPED_BYTES. NULL, said: not possible here. */
+static char *map_libraries(const char *folder)
+{
+	char *pages = mmap(NULL, MAPPED_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CU_ASSERT_FATAL(pages != MAP_FAILED);
+	make_library(folder, "libsecond.so", GLOBAL);
+	make_library(folder, "libfirst.so", LOCAL);
+	make_library(folder, "ld-made.so.2", GLOBAL);
+	for (size_t i = 0; i < MAPPED_CNT; i++) {
+		if (map_file(folder, mapped_files[i], pages + i * WRITER_PAGE))
+			continue;
+		munmap(pages, MAPPED_BYTES);
+		unit_skip("files of /tmp cannot be mapped as code");
+		return NULL;
+	}
+	return pages;
+}
+
+struct told {
+	const char *folder;
+	char program[PATH_MAX];
+	char text[256]; /* names of the folder's files, each with a blank after it */
+	size_t len, cnt;
+	bool program_first;
+};
+
+static int note_library(void *context, const struct pp_value_found *library)
+{
+	struct told *told = context;
+	const char *name = strrchr(library->path, '/') + 1;
+	size_t room = sizeof(told->text) - told->len;
+
+	close(library->fd);
+	if (!told->cnt++)
+		told->program_first = strstr(library->path, told->program) != NULL;
+	if (strstr(library->path, told->folder))
+		told->len += (size_t)snprintf(told->text + told->len, room, "%s ", name);
+	CU_ASSERT_FATAL(told->len < sizeof(told->text));
+	return 0;
+}
+
+/* The program, then what was loaded first, the dynamic linker last; each file once. */
+static void test_order(void)
+{
+	const struct pp_value_target self = {NULL, getpid()};
+	struct told told = {.folder = unit_tmpdir()};
+	char *pages = map_libraries(told.folder);
+
+	if (!pages)
+		return;
+	CU_ASSERT_FATAL(readlink("/proc/self/exe", told.program, sizeof(told.program) - 1) > 0);
+	CU_ASSERT_EQUAL(pp_value_libraries(&self, "", note_library, &told), 0);
+	munmap(pages, MAPPED_BYTES);
+	CU_ASSERT_TRUE(told.program_first);
+	CU_ASSERT_STRING_EQUAL(told.text, "libfirst.so libsecond.so ld-made.so.2 ");
+}
+
+/* A static function is taken only where no library has one of that name for others. */
+static void test_which_library(void)
+{
+	static const struct {
+		const char *what, *library;
+	} wanted[] = {
+		{"made_in_all:1", "/libfirst.so"},
+		{"made_static_first:1", "/libsecond.so"},
+		{"made_static_in_all:1", "/libfirst.so"},
+	};
+	const struct pp_value_target self = {NULL, getpid()};
+	char *pages = map_libraries(unit_tmpdir());
+
+	for (size_t i = 0; pages && i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		struct pathprof_error error = {""};
+		struct pp_value_site site;
+
+		CU_ASSERT_EQUAL_FATAL(pp_value_site_find(&site, wanted[i].what, &self, &error), 0);
+		CU_ASSERT_STRING_EQUAL(strrchr(site.name, '/'), wanted[i].library);
+		pp_value_site_release(&site);
+	}
+	if (pages)
+		munmap(pages, MAPPED_BYTES);
+}
+
 /* ---------------------------------------------------------------- the command line */
 
 /* Words split by blanks; they live until the next call. */
@@ -261,5 +386,7 @@ static const struct unit_test tests[] = {
 	{"what is not there is said with what is near", test_refused},
 	{"a file without symbols, a program that is none", test_stripped},
 	{"a running process has its program and its libraries", test_running},
+	{"libraries of a process are told as it searches them", test_order},
+	{"of several libraries the one that is called is found", test_which_library},
 };
 UNIT_SUITE(values_spec, tests)
