@@ -248,7 +248,7 @@ static bool slot_holds(const struct slot *slot, const struct stat *stat)
 {
 	return slot->id.len_bytes && slot->dev == stat->st_dev && slot->inode == stat->st_ino &&
 	       slot->size_bytes == stat->st_size &&
-	       slot->changed_ns == stat->st_mtim.tv_sec * 1000000000ll + stat->st_mtim.tv_nsec;
+	       slot->changed_ns == stat->st_ctim.tv_sec * 1000000000ll + stat->st_ctim.tv_nsec;
 }
 
 struct pathprof_file pp_idents_from(struct pp_idents *idents, pid_t pid, const struct pp_vma *vma)
@@ -319,6 +319,13 @@ static bool is_known(struct slot *slot, const struct pp_vma *vma, struct pathpro
 	return true;
 }
 
+/* By its numbers, and not by a generation that says that they were given to another file since. */
+static bool may_be_of(const struct slot *slot, const struct pp_vma *vma, uint64_t dev)
+{
+	return slot->id.len_bytes && slot->dev == dev && slot->inode == vma->inode &&
+	       (!vma->generation || !slot->generation || slot->generation == vma->generation);
+}
+
 static void file_id(struct pp_idents *idents, pid_t pid, const struct pp_vma *vma, const char *path,
 		    struct pathprof_build_id *ret_id, struct pathprof_file *ret_from)
 {
@@ -332,7 +339,7 @@ static void file_id(struct pp_idents *idents, pid_t pid, const struct pp_vma *vm
 	fd = open_mapped(idents->reader, pid, vma, path, &stat);
 	*ret_from = (struct pathprof_file){fd < 0 ? PATHPROF_OWNER_UNKNOWN : owner_of(&stat), dev,
 					   vma->inode};
-	if (fd < 0 && slot->id.len_bytes && slot->dev == dev && slot->inode == vma->inode) {
+	if (fd < 0 && may_be_of(slot, vma, dev)) {
 		*ret_id = slot->id;
 		/* a number alone may have been given to another file */
 		if (vma->generation && slot->generation == vma->generation)
@@ -357,7 +364,7 @@ static void file_id(struct pp_idents *idents, pid_t pid, const struct pp_vma *vm
 			      .read_ns = pp_monotonic_ns(),
 			      .size_bytes = stat.st_size,
 			      .changed_ns =
-				      stat.st_mtim.tv_sec * 1000000000ll + stat.st_mtim.tv_nsec,
+				      stat.st_ctim.tv_sec * 1000000000ll + stat.st_ctim.tv_nsec,
 			      .id = *ret_id};
 }
 

@@ -86,32 +86,39 @@ static FILE *open_mounts(pid_t pid)
 	return fopen(path, "re");
 }
 
-/* 1: of a server, 0: not, -ENOENT: in none of its mounts. */
+/* 1: of a server, 0: not, -ENOENT: in none of its mounts, -ESRCH: they cannot be read. */
 static int look_up(pid_t pid, uint32_t dev_major, uint32_t dev_minor)
 {
 	_cleanup_fclose_ FILE *mounts = open_mounts(pid);
 	static char line[LINE_BYTES];
 	static struct mount_line parsed;
 
-	while (mounts && fgets(line, sizeof(line), mounts))
+	if (!mounts)
+		return -ESRCH;
+	while (fgets(line, sizeof(line), mounts))
 		if (parse_mount(line, &parsed) && parsed.dev_major == dev_major &&
 		    parsed.dev_minor == dev_minor)
 			return is_remote_type(parsed.type);
 	return -ENOENT;
 }
 
+/* A guess, where the process is gone, is not kept: another one may have the device mounted. */
 bool pp_remote_has(struct pp_remote *remote, pid_t pid, uint32_t dev_major, uint32_t dev_minor)
 {
 	uint64_t dev = makedev(dev_major, dev_minor), now = pp_monotonic_ns();
 	struct known *known = &remote->known[(dev ^ dev >> 8) & (KNOWN_CNT - 1)];
+	bool is_read;
 	int r;
 
 	if (known->dev == dev && now < known->until_ns)
 		return known->is_remote;
 	r = look_up(pid, dev_major, dev_minor);
-	if (r == -ENOENT)
+	is_read = r != -ESRCH;
+	if (r < 0)
 		r = look_up(getpid(), dev_major, dev_minor);
-	*known = (struct known){dev, now + KNOWN_NS, r == -ENOENT ? dev_major == 0 : r};
+	if (r < 0 && !is_read)
+		return dev_major == 0;
+	*known = (struct known){dev, now + KNOWN_NS, r < 0 ? dev_major == 0 : r};
 	return known->is_remote;
 }
 

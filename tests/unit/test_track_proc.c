@@ -301,6 +301,15 @@ static uint32_t owner_of(struct pp_idents *idents, const struct pp_vma *vma)
 	return from.owner;
 }
 
+static struct pathprof_build_id id_of(struct pp_idents *idents, const struct pp_vma *vma)
+{
+	struct pathprof_file from = {0};
+	struct pathprof_build_id id = {0};
+
+	CU_ASSERT_EQUAL(pp_idents_of(idents, getpid(), vma, &id, &from), PP_IDENT_FILE);
+	return id;
+}
+
 struct code_file {
 	char path[256];
 	int fd;
@@ -328,6 +337,7 @@ static void make_code(struct code_file *ret_file, mode_t mode, uint64_t generati
 /* Also when the file is gone, of the same inode; nobody's when everybody may write to it. */
 static void test_owners(void)
 {
+	struct pathprof_build_id known, later;
 	struct pp_idents *idents;
 	struct code_file code;
 
@@ -341,8 +351,12 @@ static void test_owners(void)
 	CU_ASSERT_EQUAL(owner_of(idents, &code.vma), getuid());
 	CU_ASSERT_EQUAL(unlink(code.path), 0);
 	CU_ASSERT_EQUAL(owner_of(idents, &code.vma), getuid());
+	known = id_of(idents, &code.vma);
 	code.vma.generation = 78;
 	CU_ASSERT_EQUAL(owner_of(idents, &code.vma), PATHPROF_OWNER_UNKNOWN);
+	/* another file was given its number since */
+	later = id_of(idents, &code.vma);
+	CU_ASSERT_FALSE(pathprof_build_id_equal(&known, &later));
 	code.vma.generation = 0;
 	CU_ASSERT_EQUAL(owner_of(idents, &code.vma), PATHPROF_OWNER_UNKNOWN);
 	pp_idents_free(idents);

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Files of file servers: which they are, and children that do not come back. */
 #include <errno.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,6 +30,76 @@ static void test_own_mounts(void)
 	CU_ASSERT_FALSE(pp_remote_has(remote, getpid(), 254, 77777));
 	CU_ASSERT_TRUE(pp_remote_has(remote, getpid(), 0, 77777));
 	pp_remote_free(remote);
+}
+
+/* Tells the device of a mount that nobody else has; ends without a word if it can have none. */
+static _Noreturn void have_own_mount(const char *dir, int fd)
+{
+	struct stat st;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+		_exit(1);
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("none", dir, "tmpfs", 0, NULL) < 0 || stat(dir, &st) < 0 ||
+	    write(fd, &st.st_dev, sizeof(st.st_dev)) < 0)
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+/* A child with such a mount, to be ended; 0: there can be none. */
+static pid_t child_with_mount(dev_t *ret_dev)
+{
+	const char *dir = unit_tmpdir();
+	int ends[2];
+	ssize_t len_bytes;
+	pid_t pid;
+
+	CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+	pid = fork();
+	if (pid == 0)
+		have_own_mount(dir, ends[1]);
+	close(ends[1]);
+	len_bytes = read(ends[0], ret_dev, sizeof(*ret_dev));
+	close(ends[0]);
+	if (pid > 0 && len_bytes != (ssize_t)sizeof(*ret_dev)) {
+		waitpid(pid, NULL, 0);
+		return 0;
+	}
+	return pid > 0 ? pid : 0;
+}
+
+static pid_t gone_pid(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	CU_ASSERT_FATAL(pid > 0);
+	CU_ASSERT_EQUAL(waitpid(pid, NULL, 0), pid);
+	return pid;
+}
+
+/* What is taken for a server's since nobody could be asked is looked up for who is still there. */
+static void test_gone_process(void)
+{
+	struct pp_remote *remote;
+	dev_t dev = 0;
+	pid_t pid = child_with_mount(&dev);
+
+	if (!pid) {
+		unit_skip("no mount of a process's own can be made here");
+		return;
+	}
+	CU_ASSERT_EQUAL_FATAL(pp_remote_new(&remote), 0);
+	CU_ASSERT_TRUE(pp_remote_has(remote, gone_pid(), major(dev), minor(dev)));
+	CU_ASSERT_FALSE(pp_remote_has(remote, pid, major(dev), minor(dev)));
+	/* and that holds for all */
+	CU_ASSERT_FALSE(pp_remote_has(remote, gone_pid(), major(dev), minor(dev)));
+	pp_remote_free(remote);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 }
 
 static int doubled(void *context, void *answer)
@@ -121,6 +196,7 @@ static void test_silence(void)
 
 static const struct unit_test tests[] = {
 	{"disks and the kernel's file systems are nobody else's", test_own_mounts},
+	{"what is guessed of a process that is gone is not kept", test_gone_process},
 	{"a child's answer is handed on, and so is that there is none", test_answers},
 	{"what children compute is counted", test_account},
 	{"who does not answer is waited for a while only", test_silence},
