@@ -25,7 +25,7 @@
 
 #define EVENTS_RIGHT PP_PRIVILEGE(CAP_SYS_ADMIN)
 
-/* Events that are missing, in the order of its words. */
+/* Events that are missing, in the order of describe()'s words. */
 #define NO_MAPPINGS 1u
 #define NO_SAMPLER  2u
 #define NO_CLOCK    4u
@@ -46,7 +46,7 @@ int pp_service_settle_rights(struct pp_service *service, struct pathprof_error *
 {
 	/* while the reason for a refusal is not this */
 	pp_service_tell_refused(service);
-	service->rights_settled = true;
+	service->rights_settled = !service->only_pid;
 	return service->only_pid ? 0 : pp_privilege_drop(EVENTS_RIGHT, error);
 }
 

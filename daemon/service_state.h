@@ -78,7 +78,7 @@ struct pp_service {
 	double overhead_ratio, overhead_total_ratio;
 	double bursts_per_s, branches_per_s, paths_per_s;
 	uint64_t user_ns;          /* see struct pp_mark */
-	uint64_t stat_user_ns;     /* /proc/stat's at the last look, 0: not read yet */
+	uint64_t stat_user_ns;     /* /proc/stat's less ours, the most so far; 0: not read */
 	struct pp_mark last_fruit; /* when a burst or a path came last */
 	uint64_t barren_since_ns;  /* CLOCK_MONOTONIC: programs ran, and none came; 0: fine */
 	bool price_told;           /* that the budget seldom earns a burst */
@@ -88,6 +88,8 @@ struct pp_service {
 	int64_t clock_ahead_ns; /* CLOCK_REALTIME less CLOCK_MONOTONIC at the last window */
 	uint64_t clock_set_ns;  /* CLOCK_MONOTONIC when that had changed; 0: never */
 	struct pp_log_seen store_trouble, status_trouble;
+	struct pp_log_seen retain_trouble,
+		part_trouble; /* of retention; of what goes with windows */
 
 	unsigned int told_refused; /* what the log has of refused events */
 	bool rights_settled;       /* the right to open them is gone: service_rights.c */

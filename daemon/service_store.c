@@ -120,10 +120,12 @@ static void retain(struct pp_service *service)
 	if (!retention.max_bytes && !retention.max_age_ns)
 		return;
 	r = pathprof_store_retain(service->store, &retention, &removed, &error);
-	if (r < 0 && pp_log_once(&service->store_trouble, r))
+	if (r < 0 && pp_log_once(&service->retain_trouble, r))
 		pp_log(LOG_ERR, "%s: retention: %s", service->db_path, error.text);
-	if (r == 0)
-		service->windows_removed += removed;
+	if (r < 0)
+		return;
+	service->retain_trouble = (struct pp_log_seen){0};
+	service->windows_removed += removed;
 }
 
 static void window_lost(struct pp_service *service, int code, const char *why)
@@ -146,30 +148,41 @@ static void window_written(struct pp_service *service)
 	service->store_trouble = (struct pp_log_seen){0};
 }
 
+/* The window itself is there, and counts as written. */
+static void part_lost(struct pp_service *service, int code, const char *what, const char *why)
+{
+	if (pp_log_once(&service->part_trouble, code))
+		pp_log(LOG_ERR, "%s: %s of a window not written: %s", service->db_path, what, why);
+}
+
 static int add_window(void *context, const struct pathprof_profile *profile,
 		      struct pathprof_error *error)
 {
 	struct pp_service *service = context;
+	struct pathprof_error why = {""};
 	int64_t id = 0;
 	int r = pathprof_store_add_window(service->store, profile, &id, error);
 
-	if (r == 0)
-		r = pp_values_store(service->values, service->store, id, error);
-	if (r == 0)
-		pp_drift_window(service->drift, profile, id);
-	if (r == 0)
-		pp_tested_sets_window(service->tested, profile);
-	if (r == 0)
-		pp_tested_alerts_window(service->tested_alerts, profile);
-	return r;
+	if (r < 0)
+		return r;
+	r = pp_values_store(service->values, service->store, id, &why);
+	if (r < 0)
+		part_lost(service, r, "values", why.text);
+	pp_drift_window(service->drift, profile, id);
+	pp_tested_sets_window(service->tested, profile);
+	pp_tested_alerts_window(service->tested_alerts, profile);
+	return 0;
 }
 
 static int add_jit_symbol(void *context, const struct pathprof_build_id *id, uint64_t start,
 			  uint64_t len_bytes, const char *name, struct pathprof_error *error)
 {
-	const struct pp_service *service = context;
+	struct pp_service *service = context;
+	int r = pathprof_store_add_jit_symbol(service->store, id, start, len_bytes, name, error);
 
-	return pathprof_store_add_jit_symbol(service->store, id, start, len_bytes, name, error);
+	if (r < 0)
+		part_lost(service, r, "names of generated code", error ? error->text : "");
+	return 0;
 }
 
 /*
