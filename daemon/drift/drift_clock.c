@@ -28,6 +28,7 @@ static void move_subject(struct pp_drift_subject *subject, int64_t by_ns)
 {
 	move(&subject->asked_ns, by_ns);
 	move(&subject->seen_ns, by_ns);
+	move(&subject->rolling.renewed_ns, by_ns);
 	for (uint32_t i = 0; i < subject->rolling.recent_cnt; i++)
 		move(&subject->rolling.recent[i].end_ns, by_ns);
 	move_span(&subject->rolling.base, by_ns);

@@ -317,6 +317,14 @@ grep -q '^alpha *web-1 *rolling *3 .* 0\.4000 *0\.3000\.\.0\.5000 .* 2/3$' got |
 }
 run 0 --db stored.db drift --check --threshold 0.35
 run 0 --db stored.db drift --check --window 1
+# While an update rolls out two builds run in one window, and the older one, which does not drift, comes first.
+cp stored.db update.db
+sqlite3 update.db "INSERT INTO binaries (build_id, kind, name, last_window)
+		SELECT x'0001020304050607080900010203040506070809', kind, name, last_window FROM binaries WHERE id = 1;
+	INSERT INTO drift SELECT window, (SELECT max(id) FROM binaries), container, baseline, window_samples, baseline_samples,
+		kl, kl_corrected, kl_low, kl_high, overlap, angle, coverage_static, coverage_dynamic, matched FROM drift WHERE window = 3;
+	UPDATE drift SET kl_corrected = 0.001, kl_low = 0 WHERE window = 3 AND binary = 1"
+run 10 --db update.db drift --check
 run 0 --db stored.db drift --json
 holds 'stored drift' <<'END'
 assert [(p["window"], p["kl_corrected_bits"], p["over"]) for p in j] == \

@@ -170,6 +170,13 @@ static void test_change_stays_out(void)
 	CU_ASSERT(base_has(&rolling, 1));
 	CU_ASSERT_FALSE(base_has(&rolling, 3));
 	CU_ASSERT_EQUAL(rolling.held.cnt, 0);
+	/* a change that was over just before it had lasted long enough */
+	for (int i = 0; i < 12; i++)
+		push_one(&rolling, 4, now += 10, true);
+	for (int i = 0; i < 4; i++)
+		push_one(&rolling, 1, now += 10, false);
+	CU_ASSERT(base_has(&rolling, 1));
+	CU_ASSERT_FALSE(base_has(&rolling, 4));
 	/* a change that lasts is the new normal */
 	for (int i = 0; i < 14; i++)
 		push_one(&rolling, 3, now += 10, true);

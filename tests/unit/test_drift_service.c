@@ -297,6 +297,28 @@ static void test_clock_set(void)
 	bench_release(&b);
 }
 
+/* When a baseline was renewed is compared with when an alert fired: both move. */
+static void test_clock_set_after_renewal(void)
+{
+	const struct pathprof_rolling *rolling;
+	struct bench b;
+	int64_t renewed_ns;
+
+	bench_init(&b);
+	windows(&b, 0, 8);
+	CU_ASSERT_EQUAL_FATAL(b.drift->subjects.cnt, 1);
+	rolling = &b.drift->subjects.list[0]->rolling;
+	set_clock(&b, 5, true);
+	/* 0 is never, and stays so */
+	CU_ASSERT_EQUAL(rolling->renewed_ns, 0);
+	windows(&b, 3, 70);
+	renewed_ns = rolling->renewed_ns;
+	CU_ASSERT(renewed_ns > 0);
+	set_clock(&b, -5, true);
+	CU_ASSERT_EQUAL(rolling->renewed_ns, renewed_ns - 5 * 60 * WINDOW);
+	bench_release(&b);
+}
+
 /* States of a daemon whose clock was set back before it started again. */
 static void test_restart_in_the_past(void)
 {
@@ -806,6 +828,7 @@ static const struct unit_test tests[] = {
 	 test_fires_and_resolves},
 	{"a restart in mid-pending goes on where it was", test_restart_in_mid_pending},
 	{"a clock that is set rings nothing and hides nothing", test_clock_set},
+	{"a clock that is set moves when a baseline was renewed", test_clock_set_after_renewal},
 	{"states ahead of a clock that was set back come along", test_restart_in_the_past},
 	{"a restart makes the same baseline again", test_restart_restores_baseline},
 	{"an alert of what runs no more resolves", test_what_is_gone_resolves},

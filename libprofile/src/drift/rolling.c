@@ -123,9 +123,10 @@ static int leave(struct pathprof_rolling *rolling, const struct pathprof_rolling
 {
 	int r;
 
-	if (!hot && !window->hot) {
+	/* the alert is over, so what it held was no new normal */
+	if (!hot) {
 		span_release(&rolling->held);
-		return span_add(&rolling->base, window, span_ns);
+		return window->hot ? 0 : span_add(&rolling->base, window, span_ns);
 	}
 	/* before the alert, but perhaps already changed: it belongs neither to base nor to held */
 	if (!window->hot)

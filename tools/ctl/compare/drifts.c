@@ -2,6 +2,7 @@
 /* Drift over time, as stored: see drifts.h. */
 #include "drifts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +48,12 @@ static int by_subject(const struct pathprof_drift_row *a, const struct pathprof_
 	return order ? order : strcmp(a->baseline, b->baseline);
 }
 
+static double least_bits(const struct pathprof_drift_row *row)
+{
+	return fmin(row->kl_corrected_bits, row->kl_low_bits);
+}
+
+/* Newest first. Of two builds in one window the first is the one that drifts more. */
 static int by_subject_and_time(const void *x, const void *y)
 {
 	const struct pathprof_drift_row *a = &((const struct drift_point *)x)->row;
@@ -57,7 +64,11 @@ static int by_subject_and_time(const void *x, const void *y)
 		return order;
 	if (a->end_ns != b->end_ns)
 		return a->end_ns < b->end_ns ? 1 : -1;
-	return (a->window < b->window) - (a->window > b->window);
+	if (a->window != b->window)
+		return a->window < b->window ? 1 : -1;
+	if (least_bits(a) != least_bits(b))
+		return least_bits(a) < least_bits(b) ? 1 : -1;
+	return memcmp(&a->binary_id, &b->binary_id, sizeof(a->binary_id));
 }
 
 bool drifts_next(const struct drifts *drifts, size_t *at, struct drift_subject *ret_subject)
