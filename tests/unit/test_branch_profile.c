@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../libprofile/src/branch/pp_branch_profile.h"
 #include "../../libprofile/src/branch/pp_fill.h"
 #include "../../libprofile/src/branch/pp_straight.h"
 #include "elf_writer.h"
@@ -130,25 +131,31 @@ static const struct known_path known_paths[] = {
 	{0x02, 2, 1, 1e9}, /* je taken and the jmp not: no such path */
 };
 
+/* One process of the world's binary, which is number 0; another binary is number 1. */
+static void begin_profile(struct pathprof_profile *p, const struct export_world *w)
+{
+	struct pathprof_build_id libc = {.bytes = {9}, .len_bytes = 20, .kind = 1};
+	char comm[] = "made", container[] = "";
+	struct pathprof_process process = {.pid = 4, .comm = comm, .container = container};
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(p, 1 << 20), 0);
+	p->begin_ns = 1767312000000000000;
+	p->end_ns = p->begin_ns + 1000000000;
+	p->source = PATHPROF_SOURCE_STEP;
+	p->basis = PATHPROF_BASIS_TIME;
+	CU_ASSERT_EQUAL(pathprof_profile_binary(p, &w->graph->build_id, "/bin/made"), 0);
+	CU_ASSERT_EQUAL(pathprof_profile_binary(p, &libc, "/lib/libc.so.6"), 1);
+	CU_ASSERT_EQUAL(pathprof_profile_process(p, &process), 0);
+}
+
 static void write_store(const struct export_world *w, const char *file)
 {
 	struct pathprof_profile p = {0};
 	struct pathprof_store *store = world_open(file, PATHPROF_STORE_WRITE);
-	struct pathprof_build_id libc = {.bytes = {9}, .len_bytes = 20, .kind = 1};
-	uint32_t own, other;
+	const uint32_t own = 0, other = 1;
 	int64_t id;
 
-	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 1 << 20), 0);
-	p.begin_ns = 1767312000000000000;
-	p.end_ns = p.begin_ns + 1000000000;
-	p.source = PATHPROF_SOURCE_STEP;
-	p.basis = PATHPROF_BASIS_TIME;
-	own = pathprof_profile_binary(&p, &w->graph->build_id, "/bin/made");
-	other = pathprof_profile_binary(&p, &libc, "/lib/libc.so.6");
-	char comm[] = "made", container[] = "";
-	struct pathprof_process process = {
-		.pid = 4, .comm = comm, .container = container, .binary = own};
-	pathprof_profile_process(&p, &process);
+	begin_profile(&p, w);
 	for (size_t i = 0; i < sizeof(known_paths) / sizeof(known_paths[0]); i++)
 		pathprof_profile_add_path(&p,
 					  &(struct pathprof_path_count){
@@ -230,6 +237,56 @@ static void test_store_paths(void)
 	CU_ASSERT_EQUAL(w.profile.origin.basis, PATHPROF_BASIS_TIME);
 	CU_ASSERT_STRING_EQUAL(w.profile.origin.sources, "step");
 	CU_ASSERT_STRING_EQUAL(w.profile.origin.binary, "/bin/made");
+	export_world_end(&w);
+}
+
+/* A branch that is seldom taken, two that come from other binaries' places, and a frequent one. */
+static const struct pathprof_edge_count weighed_edges[] = {
+	{0, 0, 0, EXPORT_WORLD_AT + 0x4, EXPORT_WORLD_AT + 0xd, 1, 0, 0.3},
+	{0, 0, 0, EXPORT_WORLD_AT + 0xa, EXPORT_WORLD_AT + 0x2, 4, 2, 9.6},
+	{0, 1, 0, 0x77, EXPORT_WORLD_AT, 1, 0, 1.4},
+	{0, 1, 0, 0x79, EXPORT_WORLD_AT, 1, 0, 1.4},
+};
+
+static void write_weighed(const struct export_world *w, const char *file)
+{
+	struct pathprof_store *store = world_open(file, PATHPROF_STORE_WRITE);
+	struct pathprof_profile p = {0};
+
+	begin_profile(&p, w);
+	p.horizon = 1024;
+	p.weighed = true;
+	for (size_t i = 0; i < sizeof(weighed_edges) / sizeof(weighed_edges[0]); i++)
+		pathprof_profile_add_edge(&p, &weighed_edges[i]);
+	CU_ASSERT_EQUAL_FATAL(pathprof_store_add_window(store, &p, NULL, NULL), 0);
+	pathprof_store_free(store);
+	pathprof_profile_release(&p);
+}
+
+static void test_store_weighed_edges(void)
+{
+	const struct pathprof_filter all = {0};
+	struct pathprof_store *store;
+	struct export_world w;
+	const char *db;
+
+	export_world_begin(&w);
+	db = world_file(unit_tmpdir(), "weighed.db");
+	write_weighed(&w, db);
+	store = world_open(db, PATHPROF_STORE_READ);
+	CU_ASSERT_EQUAL(pathprof_branch_profile_add_store(&w.profile, store, &all, w.code, w.graph,
+							  &w.error),
+			0);
+	pathprof_store_free(store);
+	export_world_settle(&w);
+	CU_ASSERT_EQUAL_FATAL(w.profile.branch_cnt, 3);
+	CU_ASSERT_EQUAL(w.profile.branches[0].from, EXPORT_WORLD_AT + 0x4);
+	CU_ASSERT_EQUAL(w.profile.branches[0].count, 1);
+	CU_ASSERT_EQUAL(w.profile.branches[1].count, 10);
+	CU_ASSERT_EQUAL(w.profile.branches[1].mispredicted, 5);
+	/* 2.8, not twice 1 */
+	CU_ASSERT_EQUAL(w.profile.branches[2].from, PATHPROF_OUTSIDE);
+	CU_ASSERT_EQUAL(w.profile.branches[2].count, 3);
 	export_world_end(&w);
 }
 
@@ -497,15 +554,37 @@ static void test_density_of_nothing(void)
 	export_world_end(&w);
 }
 
+/* A name that is a part of another one is told, too; none twice. */
+static void test_origin(void)
+{
+	char events[] = "branch-instructions instructions", sources[] = "swlbr+lbr";
+	struct pathprof_branch_origin from = {.sources = sources, .events = events};
+	struct export_world w;
+
+	export_world_begin(&w);
+	CU_ASSERT_EQUAL(pp_branch_add_event(&w.profile, "branch-instructions"), 0);
+	CU_ASSERT_EQUAL(pp_branch_add_event(&w.profile, "instructions"), 0);
+	CU_ASSERT_EQUAL(pp_branch_add_event(&w.profile, "instructions"), 0);
+	CU_ASSERT_STRING_EQUAL(w.profile.origin.events, "branch-instructions instructions");
+	CU_ASSERT_EQUAL(pp_branch_merge_origin(&w.profile, &from, true), 0);
+	CU_ASSERT_EQUAL(pp_branch_merge_origin(&w.profile, &from, false), 0);
+	CU_ASSERT_STRING_EQUAL(w.profile.origin.events, "branch-instructions instructions");
+	CU_ASSERT_STRING_EQUAL(w.profile.origin.sources, "swlbr+lbr");
+	export_world_end(&w);
+}
+
 static const struct unit_test tests[] = {
 	{"entries add up to plain sums, sorted", test_sums},
 	{"weights are rounded once, what was seen stays 1, counts stop at their end",
 	 test_rounding},
 	{"paths of a store become the runs between branches and calls", test_store_paths},
+	{"weights of a store's edges are rounded once, and none to nothing",
+	 test_store_weighed_edges},
 	{"branches of paths never seen whole get their ranges", test_fill},
 	{"only what paths did not tell is filled in", test_fill_the_rest},
 	{"joining runs keeps where they begin and end", test_straight},
 	{"what runs behind a call is not told twice", test_whole_program_paths},
+	{"names of events and sources are told once each", test_origin},
 	{"density as worked out by hand", test_density},
 	{"density beside functions without ranges", test_density_without_ranges},
 	{"density of an empty profile", test_density_of_nothing},

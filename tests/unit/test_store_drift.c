@@ -432,6 +432,45 @@ static void test_extract_keeps_clocks(void)
 	pathprof_store_free(store);
 }
 
+/* Three windows that were sampled on branches, one a rate; 0: no clock ran. */
+static void fill_rates(struct pathprof_store *store, const uint32_t rates[3])
+{
+	struct pathprof_profile p;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 8 << 20), 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		world_window(&p, 2 * i + 2, (int64_t)(2 * i + 2) * WORLD_STEP_NS, 20);
+		p.clock_hz = rates[i];
+		p.clock_kernel = rates[i] != 0;
+		CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, NULL, NULL), 0);
+	}
+	pathprof_profile_release(&p);
+}
+
+static void expect_rate(const uint32_t rates[3], uint32_t want_hz)
+{
+	const char *dir = unit_tmpdir(), *file = world_file(dir, "x");
+	struct pathprof_store *store = world_open(world_file(dir, "db"), PATHPROF_STORE_WRITE);
+	struct pathprof_window_row row = {0};
+
+	fill_rates(store, rates);
+	CU_ASSERT_EQUAL(pathprof_store_extract(store, NULL, file, NULL, true, NULL), 0);
+	struct pathprof_store *copy = world_open(file, PATHPROF_STORE_READ);
+	CU_ASSERT_EQUAL(pathprof_store_windows(copy, NULL, keep_row, &row, NULL), 0);
+	CU_ASSERT_EQUAL(row.clock_hz, want_hz);
+	CU_ASSERT(row.clock_kernel == (want_hz != 0));
+	pathprof_store_free(copy);
+	pathprof_store_free(store);
+}
+
+static void test_extract_rates(void)
+{
+	expect_rate((const uint32_t[]){97, 97, 0}, 97);
+	expect_rate((const uint32_t[]){0, 97, 97}, 97);
+	expect_rate((const uint32_t[]){97, 0, 49}, 97);
+	expect_rate((const uint32_t[]){0, 0, 0}, 0);
+}
+
 static void test_extract_mixed_kinds(void)
 {
 	const char *dir = unit_tmpdir(), *file = world_file(dir, "x");
@@ -675,6 +714,7 @@ static const struct unit_test tests[] = {
 	{"a profile file holds what was selected", test_extract},
 	{"a profile file is whole or not there", test_extract_refusals},
 	{"a profile file keeps clock samples and instructions", test_extract_keeps_clocks},
+	{"a profile file has the clock of the windows that had one", test_extract_rates},
 	{"windows of different kinds are not added up", test_extract_mixed_kinds},
 	{"drift is read as it was written, by every filter", test_drift_rows},
 	{"drift goes with its window", test_drift_goes_with_its_window},

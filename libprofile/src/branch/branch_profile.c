@@ -318,38 +318,60 @@ int pathprof_branch_profile_settle(struct pathprof_branch_profile *p)
 
 /* ---------------------------------------------------------------- origin */
 
-static int merge_text(char **text, const char *with, char separator)
+static bool has_piece(const char *text, const char *piece, size_t len, const char *separator)
 {
-	char *joined;
+	while (text) {
+		if (strcspn(text, separator) == len && strncmp(text, piece, len) == 0)
+			return true;
+		text = strpbrk(text, separator);
+		text = text ? text + 1 : NULL;
+	}
+	return false;
+}
 
-	if (!with || (*text && strstr(*text, with)))
-		return 0;
-	if (!*text)
-		return replace(text, with);
-	joined = malloc(strlen(*text) + strlen(with) + 2);
+static int add_piece(char **text, const char *piece, size_t len, const char *separator)
+{
+	size_t old_len = *text ? strlen(*text) : 0;
+	char *joined = malloc(old_len + len + 2);
+
 	if (!joined)
 		return -ENOMEM;
-	sprintf(joined, "%s%c%s", *text, separator, with);
+	sprintf(joined, "%s%s%.*s", *text ? *text : "", old_len ? separator : "", (int)len, piece);
 	free(*text);
 	*text = joined;
 	return 0;
 }
 
+/* Adds the pieces of `with` that are none of the text's yet. */
+static int merge_text(char **text, const char *with, const char *separator)
+{
+	int r = 0;
+
+	while (with && *with && r == 0) {
+		size_t len = strcspn(with, separator);
+
+		if (!has_piece(*text, with, len, separator))
+			r = add_piece(text, with, len, separator);
+		with += len + (with[len] != 0);
+	}
+	return r;
+}
+
 int pp_branch_add_event(struct pathprof_branch_profile *p, const char *name)
 {
-	return merge_text(&p->origin.events, name, ' ');
+	return merge_text(&p->origin.events, name, " ");
 }
 
 int pp_branch_merge_origin(struct pathprof_branch_profile *p,
 			   const struct pathprof_branch_origin *from, bool first)
 {
 	struct pathprof_branch_origin *o = &p->origin;
-	int rc = merge_text(&o->host, from->host, '+');
+	int rc = merge_text(&o->host, from->host, "+");
 
 	if (!rc)
-		rc = merge_text(&o->sources, from->sources, '+');
+		rc = merge_text(&o->sources, from->sources, "+");
 	if (!rc)
-		rc = merge_text(&o->events, from->events, ' ');
+		rc = merge_text(&o->events, from->events, " ");
 	if (!rc && !o->binary)
 		rc = replace(&o->binary, from->binary);
 	if (rc)

@@ -156,6 +156,10 @@ static int take_edge(void *context, const struct pathprof_edge_row *row)
 	struct taking *t = context;
 	struct pathprof_branch_origin *o = &t->profile->origin;
 	double a_count = row->count ? row->weight / (double)row->count : 1;
+	struct pp_branch_entry branch = {
+		.mispredicted = (uint64_t)llround((double)row->mispredicted * a_count),
+		.weight = row->weight,
+	};
 	uint64_t from, to;
 
 	if (!place(t, &row->from_id, row->from, &from) || !place(t, &row->to_id, row->to, &to)) {
@@ -165,9 +169,9 @@ static int take_edge(void *context, const struct pathprof_edge_row *row)
 	if (from == PATHPROF_OUTSIDE && to == PATHPROF_OUTSIDE)
 		return 0;
 	o->taken = pp_count_sum(o->taken, row->count);
-	return no_memory(t, pathprof_branch_profile_add_branch(
-				    t->profile, from, to, (uint64_t)llround(row->weight),
-				    (uint64_t)llround((double)row->mispredicted * a_count)));
+	branch.at[0] = from;
+	branch.at[1] = to;
+	return no_memory(t, pp_branch_add(t->profile, PP_ENTRY_BRANCH, &branch));
 }
 
 /* ---------------------------------------------------------------- ranges of an import */

@@ -7,8 +7,8 @@
  * closed, without a write-ahead log, and renamed: a reader sees all of it or none.
  *
  * The boot that processes ran in is not kept: two of different boots with the same pid, start time
- * and exec count become one. Totals are those of the windows, also when only some of their
- * processes are selected.
+ * and exec count become one. Totals but clock samples are those of the windows, also when only
+ * some of their processes are selected.
  *
  * Locking: none on the source beyond a snapshot; the new file has its writer's lock until it is
  * done. Ownership: nothing is kept.
@@ -37,8 +37,21 @@ struct extract {
 /* ---------------------------------------------------------------- windows */
 
 /*
- * Newest first: source, length of bursts and rate of the clock are the newest window's. Clock
- * samples add up on their own, as their places come.
+ * The clock of those windows that had one. Of several rates the greatest, as ctl's measure_load()
+ * has it; the kernel is in it only where no window's clock left it out.
+ */
+static void add_clock(struct pathprof_profile *p, const struct pathprof_window_row *row)
+{
+	if (!row->clock_hz)
+		return;
+	p->clock_kernel = row->clock_kernel && (p->clock_kernel || !p->clock_hz);
+	if (row->clock_hz > p->clock_hz)
+		p->clock_hz = row->clock_hz;
+}
+
+/*
+ * Newest first: source and length of bursts are the newest window's. Clock samples add up on their
+ * own, as their places come.
  */
 static int take_window(void *context, const struct pathprof_window_row *row)
 {
@@ -52,11 +65,9 @@ static int take_window(void *context, const struct pathprof_window_row *row)
 		p->basis = row->basis;
 		p->taken_wanted = row->taken_wanted;
 		p->horizon = row->horizon;
-		p->clock_hz = row->clock_hz;
-		p->clock_kernel = row->clock_kernel;
 		p->weighed = row->weighed;
 	}
-	p->clock_kernel = p->clock_kernel && row->clock_kernel;
+	add_clock(p, row);
 	if (row->begin_ns < p->begin_ns)
 		p->begin_ns = row->begin_ns;
 	if (row->end_ns > p->end_ns)

@@ -129,15 +129,25 @@ static void turn_into_branches(struct side *side)
 
 /* ---------------------------------------------------------------- calls */
 
-static bool is_call(const struct side *side, const struct side_item *item)
+/* "call", and what stands before it under MPX or CET: "bnd call", "notrack call". */
+static bool is_call_text(const char *text)
+{
+	const char *word = strstr(text, "call");
+
+	return word && (word == text || (word[-1] == ' ' && strcspn(text, "c") < 9));
+}
+
+/* 1: a call; 0: none; -1: nobody can tell. */
+static int is_call(const struct side *side, const struct side_item *item)
 {
 	struct pathprof_code *code = code_of(side, item);
 	unsigned int len_bytes;
 	char text[64];
 
-	return code &&
-	       pathprof_code_instruction(code, item->from, text, sizeof(text), &len_bytes) == 0 &&
-	       strncmp(text, "call", 4) == 0;
+	if (!code ||
+	    pathprof_code_instruction(code, item->from, text, sizeof(text), &len_bytes) < 0)
+		return -1;
+	return is_call_text(text);
 }
 
 static void keep_calls(struct side *side)
@@ -146,11 +156,13 @@ static void keep_calls(struct side *side)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < side->item_cnt; i++) {
-		if (is_call(side, &side->items[i])) {
+		int known = is_call(side, &side->items[i]);
+
+		if (known > 0) {
 			side->items[kept++] = side->items[i];
 			continue;
 		}
-		if (!code_of(side, &side->items[i]))
+		if (known < 0)
 			side->unreadable += side->items[i].samples;
 		free(side->items[i].text);
 	}
