@@ -746,6 +746,30 @@ static void test_what_cannot_be_written(void)
 
 /* ---------------------------------------------------------------- limits */
 
+/* A reader counts each build that is named among the names, so the writer does, too. */
+static void test_many_builds(void)
+{
+	struct pathprof_error error = {""};
+	struct pathprof_parcel parcel;
+	uint8_t *bytes = NULL;
+	uint64_t key = 1;
+	size_t len = 0;
+
+	make(&parcel, 1, 5);
+	parcel.name_cnt = PATHPROF_PARCEL_NAMES_MAX;
+	parcel.names = calloc(parcel.name_cnt, sizeof(*parcel.names));
+	for (uint32_t i = 0; i < parcel.name_cnt; i++) {
+		parcel.names[i].keys = &key;
+		parcel.names[i].key_cnt = 1;
+	}
+	CU_ASSERT_EQUAL(pathprof_parcel_write(&parcel, &bytes, &len, &error), -E2BIG);
+	CU_ASSERT_PTR_NOT_NULL(strstr(error.text, "above 65536"));
+	free(parcel.names);
+	parcel.names = NULL;
+	parcel.name_cnt = 0;
+	pathprof_parcel_release(&parcel);
+}
+
 /* cnt times two bytes: a field of length 0, or whatever they are. */
 static void put_many(struct message *m, uint8_t first, uint8_t second, size_t cnt)
 {
@@ -840,6 +864,7 @@ static const struct unit_test tests[] = {
 	{"what cannot be is not written", test_what_cannot_be_written},
 	{"many names are refused", test_many_names},
 	{"long names are refused", test_long_names},
+	{"more named builds than can be read are not written", test_many_builds},
 	{"many rows are refused", test_many_rows},
 	{"many parts and windows are refused", test_many_parts_and_windows},
 	{"a bomb is refused by its head", test_bomb},

@@ -29,9 +29,9 @@ static bool is_transient(const char *name)
 {
 	size_t len = strlen(name), rest = strlen(RUN_PREFIX) + 1;
 
-	return strncmp(name, RUN_PREFIX, rest - 1) == 0 && strchr("urp", name[rest - 1]) &&
-	       isxdigit((unsigned char)name[rest]) && len > rest + strlen(SERVICE) &&
-	       strcmp(name + len - strlen(SERVICE), SERVICE) == 0;
+	return strncmp(name, RUN_PREFIX, rest - 1) == 0 && name[rest - 1] &&
+	       strchr("urp", name[rest - 1]) && isxdigit((unsigned char)name[rest]) &&
+	       len > rest + strlen(SERVICE) && strcmp(name + len - strlen(SERVICE), SERVICE) == 0;
 }
 
 char *pathprof_parcel_container(const char *container, char *text, size_t size)

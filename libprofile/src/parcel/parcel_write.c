@@ -487,6 +487,11 @@ static void write_names_of(struct writer *w, const struct pathprof_parcel_names 
 	write_portables(w, in, m);
 }
 
+static bool is_empty(const struct pathprof_parcel_names *in)
+{
+	return !in->function_cnt && !in->portable_cnt && !in->key_cnt;
+}
+
 /* A build of which nothing is said is left out. */
 static void write_names(struct writer *w, const struct pathprof_parcel *parcel, Pathprof__Parcel *m)
 {
@@ -496,7 +501,7 @@ static void write_names(struct writer *w, const struct pathprof_parcel *parcel, 
 	for (uint32_t i = 0; !w->arena.failed && i < parcel->name_cnt; i++) {
 		const struct pathprof_parcel_names *in = &parcel->names[i];
 
-		if (!in->function_cnt && !in->portable_cnt && !in->key_cnt)
+		if (is_empty(in))
 			continue;
 		write_names_of(w, in, &names[m->n_names]);
 		m->names[m->n_names] = &names[m->n_names];
@@ -547,6 +552,7 @@ static int check(const struct pathprof_parcel *parcel, struct pathprof_error *er
 		sizes.rows += (size_t)p->path_cnt + p->edge_cnt + p->clock_cnt;
 	}
 	for (uint32_t i = 0; i < parcel->name_cnt; i++) {
+		sizes.names += !is_empty(&parcel->names[i]);
 		sizes.functions += parcel->names[i].function_cnt;
 		sizes.portables += parcel->names[i].portable_cnt;
 		sizes.keys += parcel->names[i].key_cnt;
