@@ -139,7 +139,9 @@ uint32_t pp_step_silent_add(struct pp_step_silent *silent, int32_t pid, uint64_t
 	}
 	entry->times++;
 	entry->number = silent->total + 1;
-	entry->until_ns = until(points, entry->times, now_ns);
+	/* one that is left alone for good stays so */
+	if (entry->until_ns != UINT64_MAX)
+		entry->until_ns = until(points, entry->times, now_ns);
 	add_points(silent, uid, points, now_ns);
 	__atomic_store_n(&silent->total, entry->number, __ATOMIC_RELEASE);
 	return entry->times;

@@ -56,6 +56,11 @@ static void test_stepper(void)
 	pp_step_silent_add(&silent, 7, 70, 1000, PP_STEP_SILENT_STEPPER, SECOND);
 	CU_ASSERT(pp_step_silent_holds(&silent, 7, 70, 1000, 1000 * HOUR));
 	CU_ASSERT_FALSE(pp_step_silent_holds_user(&silent, 1000, SECOND));
+	/* a seizure that is broken off later shortens nothing */
+	pp_step_silent_add(&silent, 7, 70, 1000, PP_STEP_SILENT_SEIZE, 2 * SECOND);
+	CU_ASSERT(pp_step_silent_holds(&silent, 7, 70, 1000, 1000 * HOUR));
+	CU_ASSERT_EQUAL(silent.pid_cnt, 1);
+	CU_ASSERT_EQUAL(silent.total, 2);
 }
 
 /* Seizures that a busy machine breaks off, some a minute, cost a user nothing more. */
