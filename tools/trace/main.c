@@ -266,7 +266,8 @@ static int collect(struct session *session)
 		r = trace_collect(&session->collector);
 		if (r < 0)
 			return r;
-		if (__atomic_load_n(&session->share->cut, __ATOMIC_ACQUIRE) && !session->killed)
+		/* again each time: who was forked meanwhile is not known before */
+		if (__atomic_load_n(&session->share->cut, __ATOMIC_ACQUIRE))
 			kill_all(session);
 		if (session->exited && !trace_collect_alive(&session->collector))
 			break;

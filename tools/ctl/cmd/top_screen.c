@@ -30,7 +30,7 @@
 #define REFRESH_MS  1000
 #define REBUILD_MS  10000 /* windows leave the end of the span */
 #define WORD_MAX    63
-#define NARROW      100 /* columns that all keys need */
+#define NARROW      112 /* columns that all keys need */
 #define KEY_ESCAPE  27
 #define FIT_PATHS   32
 #define FRAME_LINES 3 /* title, column titles, keys */
@@ -243,6 +243,9 @@ static void tell_span(const struct top *top, char *text, size_t text_size)
 
 	if (!length_ns)
 		snprintf(text, text_size, "as selected");
+	else if (!top->newest_ns)
+		snprintf(text, text_size, "last %s, no window yet",
+			 text_duration(length, sizeof(length), length_ns));
 	else if (top->is_past)
 		snprintf(text, text_size, "%s to %s",
 			 text_duration(length, sizeof(length), length_ns),
