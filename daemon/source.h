@@ -28,10 +28,10 @@ struct pp_source_config {
 				  them; 0: taken_wanted */
 	uint64_t hold_max_ns;  /* step: a burst holds its thread so long at most; 0: 2 ms */
 	uint32_t overhead_ppm; /* share of all CPUs' time that targets may be held and the source
-				  may compute, parts per million; default 5000. Of the budget, what
+				  may compute, parts per million; 0: none. Of the budget, what
 				  the daemon leaves */
 	uint32_t frequency_hz; /* samples a second and CPU offered before the budget decides */
-	bool pin;              /* may hold a target on one CPU during a burst (see source_step.c) */
+	bool pin;              /* may hold a target on one CPU during a burst (see step_pin.c) */
 	bool realtime;         /* also threads of a real-time policy, and on isolated CPUs */
 	bool stacks;           /* also the stacks of bursts, where a source can copy them */
 	bool compress;         /* counted paths instead of bursts, where a source can count them */

@@ -165,8 +165,8 @@ static void insert_in_order(struct pathprof_event *events, size_t cnt)
 
 /*
  * The low half of a key is a hash, so keys spread evenly over buckets by its first bits, and those
- * of a program are in order then. What several programs run the general sort behind this one puts
- * in order.
+ * of one program are in order then. The general sort behind this one does the rest: keys of several
+ * programs, and buckets above BUCKET_MAX.
  */
 static void spread(struct sorter *s, struct pathprof_event *events, size_t cnt)
 {

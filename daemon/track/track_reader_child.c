@@ -178,7 +178,7 @@ static _Noreturn void serve(struct child *child)
 
 /* ---------------------------------------------------------------- life */
 
-/* Rights to look at processes of others; a process that has others still needs these to. */
+/* Rights to look at processes of others stay; without CAP_SYS_PTRACE all rights do. */
 static int give_up_rights(void)
 {
 	static const int to_read[] = {CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE};

@@ -18,7 +18,7 @@
 enum pp_len_map {
 	PP_MAP_ONE_BYTE,
 	PP_MAP_0F,
-	PP_MAP_0F38, /* these and all later ones: ModRM, no immediate */
+	PP_MAP_0F38, /* no immediate; this and all later ones: ModRM */
 	PP_MAP_0F3A, /* ModRM, a byte of immediate */
 	PP_MAP_4,    /* EVEX: what the one-byte map and 0F have, with more registers */
 	PP_MAP_7,    /* ModRM, four bytes of immediate */
@@ -123,7 +123,7 @@ PP_INLINE void pp_len_evex(struct pp_shape *s)
 	s->opcode = pp_len_next(s);
 }
 
-/* 8F with a map of 8 and more; else it is pop. */
+/* 8F with a map of 8 to 10; else it is pop. */
 PP_INLINE __u32 pp_len_xop(struct pp_shape *s)
 {
 	__u32 map = (s->at < s->len ? s->code[s->at] : 0) & 0x1f;

@@ -38,7 +38,7 @@ struct tally {
 
 struct miss {
 	enum lab_verdict verdict;
-	uint32_t function; /* where `from` is; PATHPROF_GRAPH_NONE */
+	uint32_t function; /* where it is wrong; PATHPROF_GRAPH_NONE */
 	uint64_t from, next;
 	const struct file *next_file; /* NULL: none that is known */
 	uint64_t cnt;
@@ -61,7 +61,7 @@ struct truth {
 	struct lab_transfers transfers;
 	struct file **files;
 	size_t file_cnt;
-	uint64_t elsewhere; /* transfers in code that is no file */
+	uint64_t elsewhere; /* transfers in code without a graph */
 };
 
 /* ---------------------------------------------------------------- graphs */
@@ -239,7 +239,7 @@ static struct file *add_file(struct truth *t, const struct pathprof_trace_module
 	return file;
 }
 
-/* NULL: no code of a file. */
+/* NULL: code without a graph. */
 static struct file *place_of(struct truth *t, uint32_t process, uint64_t address,
 			     struct lab_graph_place *ret_place)
 {

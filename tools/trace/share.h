@@ -53,7 +53,7 @@ struct trace_process_slot {
 	uint32_t state;     /* enum trace_state */
 	uint32_t process;   /* its number in the trace */
 	uint32_t pid;
-	/* 1 from an execve on, until it fails: then the name holds what is executed. */
+	/* 1 from an execve on, until it fails; meanwhile the name holds what is executed. */
 	uint32_t executing;
 	uint32_t reserved;
 	char exec_name[TRACE_EXEC_NAME_SIZE];

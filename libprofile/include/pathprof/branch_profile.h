@@ -8,7 +8,7 @@
  *     ... profile.branches[i], profile.ranges[i], profile.traces[i], profile.times[i] ...
  *
  * Shape: four flat arrays, each sorted by its fields in their order, no two entries the same but
- * for their counts. Positions are file offsets of instructions, places those of 16 bytes.
+ * for their counts. Positions and places are file offsets of instructions.
  *
  *     branches  every taken branch, from -> to
  *     ranges    code run from `start` to its instruction `last` without a taken branch between

@@ -123,7 +123,7 @@ typedef int pathprof_code_needed_fn(void *context, const char *library);
  */
 int pathprof_code_needed(const struct pathprof_code *code, pathprof_code_needed_fn *fn,
 			 void *context);
-/* Whether Go compiled it, whose functions take parameters in registers of their own. */
+/* Whether Go compiled it, with parameters in other registers. False of a file read apart. */
 bool pathprof_code_is_go(const struct pathprof_code *code);
 /* -ENOENT without line information. *ret_file belongs to code. */
 int pathprof_code_line(struct pathprof_code *code, uint64_t offset, const char **ret_file,
@@ -137,7 +137,7 @@ int pathprof_code_instruction(struct pathprof_code *code, uint64_t offset, char 
 /* A straight run of a path: instructions [start, end), then how it went on. */
 struct pathprof_block {
 	uint64_t start, end; /* file offsets; end is after the last instruction */
-	uint32_t kind;       /* PERF_BR_* of its last instruction, 0: none (path ended by cap) */
+	uint32_t kind;       /* PERF_BR_* of its last instruction */
 	int taken;           /* for a conditional: 1 or 0 */
 };
 typedef int pathprof_block_fn(void *context, const struct pathprof_block *block);

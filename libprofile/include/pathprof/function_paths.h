@@ -15,9 +15,9 @@
  * none when it left the function (return, tail call, a call that does not return). Numbers run from
  * 0 to path_cnt - 1. A start w has one edge from s, however many cut edges lead to it; each cut
  * edge has one of its own to t. When a function has 2^64 paths or more, further edges are cut until
- * it has not (Ball and Larus 1996, 3.4); Paths are numbered by
- * their start, the entry first, then in order of nodes; of one start as an ordered walk over the
- * flow meets them: a node's edges in turn, last of all leaving the function there.
+ * it has not (Ball and Larus 1996, 3.4). Paths are numbered by their start, the entry first, then
+ * in order of nodes; of one start as an ordered walk over the flow meets them: a node's edges in
+ * turn, last of all leaving the function there.
  *
  * A profile's path of 32 branches ended at that length, and the one behind it begins anywhere:
  * neither is a path of the function, and they have no number.
@@ -69,7 +69,7 @@ uint64_t pathprof_function_paths_cnt(const struct pathprof_function_paths *paths
 
 /*
  * The path of a number. path->edges holds edge_room; -ENOBUFS when that is too few (edge_cnt then
- * says how many), -ERANGE beyond path_cnt.
+ * says how many), -ERANGE from path_cnt on.
  */
 int pathprof_function_paths_of_id(const struct pathprof_function_paths *paths, uint64_t id,
 				  struct pathprof_flow_path *path);

@@ -7,8 +7,8 @@
  *
  * Bytes: one zstd frame, with a checksum, that holds a message of schema/wire/parcel.proto, which
  * says how counts become columns. A read parcel differs from the written one by rounding only, and
- * never in a count. Weights of a weighed part that was looked at n times are off by at most 1/8 of
- * themselves, divided by the square root of n, and on the average by a twentieth; their sums stay.
+ * never in a count. A weight of a weighed part that was looked at n times is off by at most 1/8 of
+ * itself, divided by the square root of n, and on the average by a twentieth; sums of them stay.
  * Other weights are off by 2^-24, instructions of a run by 2^-23, and the looks that weight_squares
  * stands for (weight^2 / weight_squares) by 1/32 and 1/512.
  *

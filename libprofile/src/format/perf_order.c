@@ -168,7 +168,7 @@ static ssize_t read_at(int fd, uint8_t *bytes, size_t len, uint64_t offset)
 	return got < 0 ? -errno : got;
 }
 
-/* The piece that holds an offset; which one had to go for it is the one unused longest. */
+/* The piece of that number; the one unused longest goes where it has to be read. */
 static int find_piece(struct pp_perf_order *order, uint64_t number, size_t *ret_piece)
 {
 	struct pp_perf_pieces *pieces = order->pieces;

@@ -9,14 +9,14 @@
 
 #include "pp_obvious.h"
 
-/* Told is what the profile knows so many in so many of. */
+/* An edge is told when KNOWN in OF of the branch flow that ends there is definite. */
 #define KNOWN 3
 #define OF    4
 
 struct ends {
 	const struct pp_profiled *profiled;
 	double *definite; /* by edge: branch flow that ends there */
-	double *branches; /* by node: those that paths ran over before they came there, all told */
+	double *branches; /* by node: branch flow from the starts up to it, without its own */
 	uint32_t *order, *wanted;
 };
 

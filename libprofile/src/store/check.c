@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
  * Is this store sound? SQLite's own integrity check, references, and the ranges and invariants
- * that the rest of the store relies on. They are CHECK constraints of the schema as well, but a
+ * that the rest of the store relies on. Ranges are CHECK constraints of the schema as well, but a
  * damaged file may have lost those.
  *
  * Workload: on demand; reads the whole file. Locking: none, works on a reader.

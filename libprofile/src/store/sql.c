@@ -161,7 +161,7 @@ static const char *const texts[PP_STMT_CNT] = {
 	[PP_STMT_FUNCTION_KEYS_GET] =
 		"SELECT f.keys FROM binaries b CROSS JOIN binary_functions f ON f.binary = b.id"
 		" WHERE b.build_id = ?1 AND b.kind = ?2",
-	/* a path's last window may be as late as 63 behind what the path says */
+	/* paths were last seen in the window that they name, or up to 63 later */
 	[PP_STMT_EARLIER_BUILDS] =
 		"SELECT e.build_id, e.kind, (SELECT w.end_ns FROM windows w WHERE w.id <= e.last"
 		" ORDER BY w.id DESC LIMIT 1) AS low, (SELECT w.end_ns FROM windows w WHERE"

@@ -62,7 +62,7 @@ struct pp_interrupted {
 
 /* One stream. Zero: before its first block. */
 struct pp_follow {
-	const struct pp_trace_block *last;  /* NULL: before the first, or after a cut */
+	const struct pp_trace_block *last;  /* NULL: before the first */
 	bool is_left, is_sigreturn, is_cut; /* marks since the last block */
 	uint32_t insn_cnt;                  /* since the last branch */
 	uint32_t kernel_insn_cnt;           /* of these, up to the last system call */
@@ -70,7 +70,7 @@ struct pp_follow {
 	struct pathprof_trace_event held[2]; /* that the caller is to take next */
 	unsigned int held_cnt, held_at;
 
-	struct pp_interrupted interrupted[PP_INTERRUPTED_MAX]; /* a ring; the newest at depth - 1 */
+	struct pp_interrupted interrupted[PP_INTERRUPTED_MAX]; /* a ring; the oldest at base */
 	unsigned int base, depth;
 };
 

@@ -3,7 +3,7 @@
  * Opening an exact trace, and what is known of it as a whole.
  *
  * Workload: a file of some hundred megabytes, opened once; all definitions are loaded (a hundred
- * thousand blocks at most), words stay in the file. It is read with pread, not mapped: a file that
+ * thousand blocks or so), words stay in the file. It is read with pread, not mapped: a file that
  * shrinks under us is an error then, not a SIGBUS. Locking: none, read-only once open. Ownership:
  * all that is handed out belongs to the trace.
  */

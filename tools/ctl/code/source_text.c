@@ -177,7 +177,7 @@ char *source_text_line(struct source_text *source, const struct pathprof_code *b
 	bool apart = apart_is_needed();
 	_cleanup_close_ int fd = -1;
 
-	/* The reader keeps it: once is enough. */
+	/* Unless read apart, a file is kept: once is enough. */
 	if (apart)
 		fd = open_for(binary, name);
 	else if (!find(source, name))

@@ -337,7 +337,7 @@ static void replace_inputs(struct whole_command *command, const enum input *inpu
 		}
 		if (stands)
 			continue;
-		/* Whatever -x said of what was behind it. */
+		/* An earlier -x would hold for the object, too. */
 		command->arguments[cnt++] = (char *)"-x";
 		command->arguments[cnt++] = (char *)"none";
 		command->arguments[cnt++] = whole;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * RPS figures 7 and 8: error and overhead of seven compressors on load values while the program
- * goes on; figure 7 for the compiler up to 16 million loads, figure 8 for all other programs.
+ * goes on; figure 7 for the compiler up to 16 million loads, figure 8 (errors) for every program.
  */
 #include <math.h>
 #include <stdlib.h>
