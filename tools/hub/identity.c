@@ -21,12 +21,20 @@
 #define DENIED_MAX 100000
 /* A certificate of an authority may end between two looks; a client's own end is known. */
 #define KNOWN_S 60
+/* A file that cannot be read is tried, and told of, so often. */
+#define RETRY_NS (10 * PP_NSEC_PER_SEC)
 
 /* What tells one state of a file from another. All 0: none was read. */
 struct stamp {
 	struct timespec time;
 	off_t size_bytes;
 	ino_t inode;
+};
+
+/* A file that is read again when it changes. */
+struct watched {
+	struct stamp read, failed; /* as it was when it was read, and when it could not be */
+	uint64_t retry_ns;         /* a file that stayed as it failed is not tried before */
 };
 
 struct names {
@@ -37,8 +45,8 @@ struct names {
 struct hub_identity {
 	const struct hub_options *options;
 	gnutls_x509_trust_list_t trusted;
-	uint64_t trusted_since;   /* rises when the list is read again */
-	struct stamp crl, denied; /* of the files that were read */
+	uint64_t trusted_since; /* rises when the list is read again */
+	struct watched crl, denied;
 	struct names denied_names;
 };
 
@@ -129,17 +137,33 @@ static int read_denied(struct hub_identity *identity, struct pathprof_error *err
 	return 0;
 }
 
-/* A file that cannot be looked at has not changed. */
-static bool has_changed(const char *file, const struct stamp *known, struct stamp *ret_now)
+static bool is_same(const struct stamp *a, const struct stamp *b)
+{
+	return a->time.tv_sec == b->time.tv_sec && a->time.tv_nsec == b->time.tv_nsec &&
+	       a->size_bytes == b->size_bytes && a->inode == b->inode;
+}
+
+/* Whether the file is to be read now. One that cannot be looked at has not changed. */
+static bool is_due(const char *file, const struct watched *watched, struct stamp *ret_now)
 {
 	struct stat st;
 
 	if (!file || stat(file, &st) < 0)
 		return false;
 	*ret_now = (struct stamp){st.st_mtim, st.st_size, st.st_ino};
-	return known->time.tv_sec != st.st_mtim.tv_sec ||
-	       known->time.tv_nsec != st.st_mtim.tv_nsec || known->size_bytes != st.st_size ||
-	       known->inode != st.st_ino;
+	if (is_same(ret_now, &watched->read))
+		return false;
+	return !is_same(ret_now, &watched->failed) || pp_monotonic_ns() >= watched->retry_ns;
+}
+
+static void note_read(struct watched *watched, const struct stamp *now, int r)
+{
+	if (r == 0) {
+		watched->read = *now;
+	} else {
+		watched->failed = *now;
+		watched->retry_ns = pp_monotonic_ns() + RETRY_NS;
+	}
 }
 
 /* A file that cannot be read leaves the list as it was, is told of, and is tried again. */
@@ -148,16 +172,13 @@ static int read_changed(struct hub_identity *identity, struct pathprof_error *er
 	struct stamp now = {0};
 	int r = 0;
 
-	if (has_changed(identity->options->crl, &identity->crl, &now) || !identity->trusted)
+	if (is_due(identity->options->crl, &identity->crl, &now) || !identity->trusted) {
 		r = read_trusted(identity, error);
-	if (r < 0)
-		return r;
-	if (identity->options->crl)
-		identity->crl = now;
-	if (has_changed(identity->options->denied, &identity->denied, &now)) {
+		note_read(&identity->crl, &now, r);
+	}
+	if (r == 0 && is_due(identity->options->denied, &identity->denied, &now)) {
 		r = read_denied(identity, error);
-		if (r == 0)
-			identity->denied = now;
+		note_read(&identity->denied, &now, r);
 	}
 	return r;
 }
@@ -172,7 +193,7 @@ int hub_identity_new(struct hub_identity **ret_identity, const struct hub_option
 		return pathprof_fail(error, -ENOMEM, "out of memory");
 	identity->options = options;
 	r = read_changed(identity, error);
-	if (r == 0 && options->denied && !identity->denied.inode)
+	if (r == 0 && options->denied && !identity->denied.read.inode)
 		r = pathprof_fail(error, -ENOENT, "%s: no such file", options->denied);
 	if (r < 0)
 		hub_identity_free(identity);
