@@ -81,7 +81,7 @@ static pid_t gone_pid(void)
 	return pid;
 }
 
-/* What is taken for a server's since nobody could be asked is looked up for who is still there. */
+/* A device that a gone process left unknown is looked up anew for one that is still there. */
 static void test_gone_process(void)
 {
 	struct pp_remote *remote;
@@ -137,8 +137,8 @@ static int crashing(void *context, void *answer)
 }
 
 /*
- * What one that has lost no time yet answers, and the CPU time of its children. On a busy machine a
- * child may be given up before it was ever run, so it is asked again.
+ * The answer of a new child, and its CPU time. On a busy machine a child may be given up before it
+ * was ever run, so another one is asked then.
  */
 static int asked(pp_remote_fn *fn, void *context, int *answer, uint64_t *ret_cpu_ns)
 {

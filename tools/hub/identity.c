@@ -24,7 +24,7 @@
 /* A file that cannot be read is tried, and told of, so often. */
 #define RETRY_NS (10 * PP_NSEC_PER_SEC)
 
-/* What tells one state of a file from another. All 0: none was read. */
+/* A state of a file, to be told from another one. All 0: none was read. */
 struct stamp {
 	struct timespec time;
 	off_t size_bytes;
