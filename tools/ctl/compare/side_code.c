@@ -129,12 +129,15 @@ static void turn_into_branches(struct side *side)
 
 /* ---------------------------------------------------------------- calls */
 
-/* "call", and what stands before it under MPX or CET: "bnd call", "notrack call". */
+/* MPX and CET put a word in front: "bnd call", "notrack call". A jump may lead to "call_me". */
 static bool is_call_text(const char *text)
 {
-	const char *word = strstr(text, "call");
+	static const char *const prefixes[] = {"bnd ", "notrack "};
 
-	return word && (word == text || (word[-1] == ' ' && strcspn(text, "c") < 9));
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (strncmp(text, prefixes[i], strlen(prefixes[i])) == 0)
+			text += strlen(prefixes[i]);
+	return strncmp(text, "call", 4) == 0;
 }
 
 /* 1: a call; 0: none; -1: nobody can tell. */
