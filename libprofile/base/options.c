@@ -92,6 +92,12 @@ int pp_options_parse(const struct pp_option *options, int argc, char **argv, boo
 		else if (r == -EINVAL)
 			snprintf(why, why_size, "--%s %s: not a valid %s", o->name, optarg,
 				 o->value);
+		else if (r == -EEXIST)
+			snprintf(why, why_size, "--%s %s: contradicts what was given before",
+				 o->name, optarg);
+		else if (r == -E2BIG)
+			snprintf(why, why_size, "--%s %s: more than there is room for", o->name,
+				 optarg);
 	}
 	*ret_operands = optind;
 	return r;

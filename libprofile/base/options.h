@@ -18,7 +18,8 @@ struct pp_option {
 	const char *value; /* what it takes, for the help; NULL: nothing */
 	const char *help;
 	/*
-	 * -EINVAL and -ERANGE are said as of any option; with another error it has said why itself.
+	 * -EINVAL, -ERANGE, -EEXIST and -E2BIG are said as of any option; with another error it
+	 * has said why itself.
 	 * value is NULL where none is taken.
 	 */
 	int (*set)(void *context, const struct pp_option *option, const char *value);

@@ -472,7 +472,7 @@ mv denied denied.file && mkdir denied
 answer 403 "denied, though the list cannot be read any more" "${two[@]}" "$url/v1/have?store=$(id_of host2.db)"
 rmdir denied && : >denied
 answer 200 "denied no more, once it can" "${two[@]}" "$url/v1/have?store=$(id_of host2.db)"
-! "$hub" send --once --db host2.db --hub "$url" $(as host2) --ca ca/ca.pem --labels "a=1 a=2" >sent 2>said && grep -q -- '--labels a=1 a=2: out of range' said &&
+! "$hub" send --once --db host2.db --hub "$url" $(as host2) --ca ca/ca.pem --labels "a=1 a=2" >sent 2>said && grep -q -- '--labels a=1 a=2: contradicts what was given before' said &&
 	ok "labels that contradict one another are refused with a reason" || not_ok "labels" "$(tail -n 1 said)"
 
 # ---------------------------------------------------------------- tenants

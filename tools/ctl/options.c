@@ -400,10 +400,7 @@ static int add_label(void *context, const struct pp_option *option, const char *
 {
 	struct ctl_options *options = context;
 
-	int r = *value ? pathprof_labels_add(options->labels, value) : -EINVAL;
-
-	/* a key that has another value, or too many labels */
-	return r == -EEXIST || r == -E2BIG ? -ERANGE : r;
+	return *value ? pathprof_labels_add(options->labels, value) : -EINVAL;
 }
 
 static int add_group(void *context, const struct pp_option *option, const char *value)

@@ -31,12 +31,9 @@ static int set_days(void *context, const struct pp_option *option, const char *v
 static int set_labels(void *context, const struct pp_option *option, const char *value)
 {
 	char labels[PATHPROF_LABELS_BYTES] = "";
-	int r;
 
 	*(const char **)((char *)context + option->number) = *value ? value : NULL;
-	r = pathprof_labels_add(labels, value);
-	/* a key that has two values, or too many labels */
-	return r == -EEXIST || r == -E2BIG ? -ERANGE : r;
+	return pathprof_labels_add(labels, value);
 }
 
 #define TEXT(field) pp_option_text, offsetof(struct hub_options, field)
