@@ -146,7 +146,7 @@ static void start_clocks(struct pp_service *service)
 
 	service->cpu_cnt = cpus > 0 ? (unsigned int)cpus : 1;
 	service->started_ns = pp_realtime_ns();
-	service->clock_ahead_ns = service->started_ns - (int64_t)pp_monotonic_ns();
+	service->clock_ahead_ns = service->started_ns - (int64_t)pp_clock_ns(CLOCK_BOOTTIME);
 	service->relay_seen_ns = pp_monotonic_ns();
 	pp_allowance_init(&service->allowance, service->config.overhead_ppm, service->cpu_cnt,
 			  service->relay_seen_ns, 0);

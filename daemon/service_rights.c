@@ -8,6 +8,8 @@
  * setting is 2 or less it is given up unused. The stepper does the same (step_main.c); the opener
  * alone keeps it (step/step_opener.h).
  *
+ * CPUs that come later need another start, which the service asks systemd for.
+ *
  * Workload: once, at the start; the telling, every other second. The main thread, before any other.
  */
 #include "service_state.h"
@@ -15,13 +17,20 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 
+#include "base/clock.h"
+#include "clock/clock.h"
 #include "pathprof/machine.h"
 #include "privilege.h"
 
 /* The highest level that CAP_PERFMON is enough for; above it Debian asks for CAP_SYS_ADMIN. */
 #define PARANOID_OF_PERFMON 2
+
+/* CPUs that come and go all the time are no reason to start all the time. */
+#define ANEW_AFTER_NS (300 * PP_NSEC_PER_SEC)
 
 #define EVENTS_RIGHT PP_PRIVILEGE(CAP_SYS_ADMIN)
 
@@ -30,11 +39,13 @@
 #define NO_SAMPLER  2u
 #define NO_CLOCK    4u
 #define NO_BREAKS   8u
+#define NO_CPUS     16u
 
 int pp_service_begin_rights(struct pp_service *service, struct pathprof_error *error)
 {
 	struct pathprof_machine machine;
 
+	service->had_right = pp_privilege_has(EVENTS_RIGHT);
 	pathprof_machine_read(&machine, "");
 	if (service->only_pid || machine.paranoid > PARANOID_OF_PERFMON)
 		return 0;
@@ -47,6 +58,7 @@ int pp_service_settle_rights(struct pp_service *service, struct pathprof_error *
 	/* while the reason for a refusal is not this */
 	pp_service_tell_refused(service);
 	service->rights_settled = !service->only_pid;
+	service->rights_settled_ns = pp_monotonic_ns();
 	return service->only_pid ? 0 : pp_privilege_drop(EVENTS_RIGHT, error);
 }
 
@@ -68,8 +80,10 @@ static unsigned int refused_to_source(struct pp_service *service)
 
 static unsigned int refused_now(struct pp_service *service, const struct pp_track_stats *track)
 {
-	return (track->perf_code ? NO_MAPPINGS : 0) | (service->clock_code ? NO_CLOCK : 0) |
-	       refused_to_source(service);
+	int late = service->clock ? pp_clock_late_code(service->clock) : 0;
+
+	return (track->perf_code ? NO_MAPPINGS : 0) | (late || service->events_code ? NO_CPUS : 0) |
+	       (service->clock_code ? NO_CLOCK : 0) | refused_to_source(service);
 }
 
 /* "MAPPINGS; SAMPLER; CLOCK; BREAKPOINTS", those that are missing. */
@@ -82,6 +96,8 @@ static void describe(unsigned int refused, char *ret_text, size_t text_size)
 		"hardware",
 		"threads are stopped without perf's breakpoints, which costs more and takes debug "
 		"registers of the machine",
+		"nothing is sampled on CPUs that came online or were off for a while, as in a "
+		"suspend",
 	};
 	size_t len = 0;
 
@@ -115,6 +131,20 @@ static void tell_first(struct pp_service *service, const char *lost, int code)
 		 refused.why, lost, refused.change ? refused.change : "nothing that is known");
 }
 
+void pp_service_start_anew(struct pp_service *service)
+{
+	struct pp_track_stats track;
+
+	pp_track_stats(service->track, &track);
+	if (!service->had_right || !service->rights_settled ||
+	    !(refused_now(service, &track) & NO_CPUS) || !getenv("NOTIFY_SOCKET") ||
+	    pp_monotonic_ns() - service->rights_settled_ns < ANEW_AFTER_NS)
+		return;
+	pp_log(LOG_NOTICE, "CPUs came, as after a suspend, and the right to open events there was "
+			   "given up: ending, so that systemd starts the service again");
+	sd_event_exit(service->event, EX_TEMPFAIL);
+}
+
 void pp_service_tell_refused(struct pp_service *service)
 {
 	struct pp_track_stats track;
@@ -131,8 +161,9 @@ void pp_service_tell_refused(struct pp_service *service)
 		tell_late(service, lost);
 	else
 		tell_first(service, lost,
-			   track.perf_code       ? track.perf_code
-			   : service->clock_code ? service->clock_code
-						 : -EACCES);
+			   track.perf_code        ? track.perf_code
+			   : service->clock_code  ? service->clock_code
+			   : service->events_code ? service->events_code
+						  : -EACCES);
 	pp_log(LOG_WARNING, "%s", service->refused);
 }

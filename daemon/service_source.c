@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "chain/taken_event.h"
+#include "clock/cpu_clock.h"
 #include "shared/config_value.h"
 #include "pathprof/machine.h"
 #include "privilege.h"
@@ -355,17 +356,22 @@ static void start_opener(struct pp_service *service)
  * Kept for each stepper to come: the right to open them is given up. Where they are refused the
  * stepper looks into /proc.
  */
-static void open_events(struct pp_service *service)
+static int new_events(const struct pp_service *service, struct pp_cpu_clock **ret_events)
 {
 	const struct pp_sampler_config config = {
 		.frequency_hz = (uint32_t)service->config.frequency_hz,
 		.realtime = service->config.realtime != 0,
 	};
 
+	return pp_sampler_perf_events(ret_events, &config);
+}
+
+static void open_events(struct pp_service *service)
+{
 	if (service->source_ops != &pp_source_step || service->only_pid)
 		return;
 	if (!service->events)
-		(void)pp_sampler_perf_events(&service->events, &config);
+		(void)new_events(service, &service->events);
 	if (!service->opener_fd)
 		start_opener(service);
 }
@@ -390,6 +396,37 @@ int pp_service_open_source(struct pp_service *service, struct pathprof_error *er
 		return pathprof_fail(error, r, "event loop: %s", strerror(-r));
 	}
 	return 0;
+}
+
+static bool needs_events(struct pp_service *service)
+{
+	struct pp_source_stats stats;
+
+	if (!service->source || !service->events)
+		return false;
+	service->source_ops->stats(service->source, &stats);
+	return stats.events_stale || pp_cpu_clock_lacks_cpus(service->events);
+}
+
+void pp_service_renew_events(struct pp_service *service)
+{
+	struct pathprof_error error = {""};
+	struct pp_cpu_clock *events;
+
+	if (!needs_events(service))
+		return;
+	service->events_code = new_events(service, &events);
+	if (service->events_code)
+		return;
+	pp_log(LOG_INFO, "source %s: CPUs have come: it is opened again",
+	       service->source_ops->name);
+	pp_service_close_source(service);
+	pp_cpu_clock_free(service->events);
+	service->events = events;
+	if (pp_service_open_source(service, &error) < 0) {
+		pp_log(LOG_WARNING, "source %s: %s", service->source_ops->name, error.text);
+		reopen_later(service);
+	}
 }
 
 void pp_service_configure_source(struct pp_service *service)

@@ -60,6 +60,7 @@ struct pp_service {
 	char source_sampler[64];
 	uint64_t source_deaths;
 	struct pp_cpu_clock *events; /* the stepper's, NULL: it opens its own */
+	int events_code;             /* why they could not be opened for CPUs that came; 0 */
 	int opener_fd; /* who opens breakpoints for steppers (step_opener.h); 0: they do */
 
 	struct pp_clock *clock; /* NULL: switched off, or refused */
@@ -85,7 +86,7 @@ struct pp_service {
 
 	uint64_t windows_stored, windows_dropped, windows_removed;
 	uint64_t retained_ns;   /* CLOCK_MONOTONIC of the last retention */
-	int64_t clock_ahead_ns; /* CLOCK_REALTIME less CLOCK_MONOTONIC at the last window */
+	int64_t clock_ahead_ns; /* CLOCK_REALTIME less CLOCK_BOOTTIME at the last window */
 	uint64_t clock_set_ns;  /* CLOCK_MONOTONIC when that had changed; 0: never */
 	struct pp_log_seen store_trouble, status_trouble;
 	struct pp_log_seen retain_trouble,
@@ -93,8 +94,10 @@ struct pp_service {
 
 	unsigned int told_refused; /* what the log has of refused events */
 	bool rights_settled;       /* the right to open them is gone: service_rights.c */
-	bool had_breaks;           /* perf's breakpoints, from the source */
-	char refused[1024];        /* the last such line */
+	uint64_t rights_settled_ns;
+	bool had_right;     /* before; with another start it has it again */
+	bool had_breaks;    /* perf's breakpoints, from the source */
+	char refused[1024]; /* the last such line */
 
 	struct pp_values *values;      /* NULL: not asked for */
 	struct pp_tables *tables;      /* of frames, to find callers with; NULL: not wanted */
@@ -125,6 +128,8 @@ bool pp_service_compresses(const struct pp_service *service);
 void pp_service_close_source(struct pp_service *service);
 /* Tells the open window what the source and the tracker did since the last time. */
 void pp_service_account(struct pp_service *service);
+/* Opens the stepper's events anew, and the source with them, where CPUs have come. */
+void pp_service_renew_events(struct pp_service *service);
 void pp_service_configure_source(struct pp_service *service);
 /* Instructions a burst of the picked source; 0: it counts taken branches. */
 uint32_t pp_service_horizon(const struct pp_service *service);
@@ -135,6 +140,8 @@ uint32_t pp_service_horizon(const struct pp_service *service);
 int pp_service_begin_rights(struct pp_service *service, struct pathprof_error *error);
 /* When all events are open: gives it up for good. */
 int pp_service_settle_rights(struct pp_service *service, struct pathprof_error *error);
+/* Ends the service, for another start, where CPUs came that take the right that was given up. */
+void pp_service_start_anew(struct pp_service *service);
 /* Tells once in the log which events are refused, why, and what to do. */
 void pp_service_tell_refused(struct pp_service *service);
 

@@ -252,7 +252,9 @@ void pp_service_report(struct pp_service *service)
 	struct pp_mark now;
 
 	pp_service_account(service);
+	pp_service_renew_events(service);
 	pp_service_tell_refused(service);
+	pp_service_start_anew(service);
 	now = pp_service_mark(service);
 	measure_rates(service, &now);
 	pp_service_look_for_bursts(service, &now);

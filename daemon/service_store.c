@@ -187,11 +187,11 @@ static int add_jit_symbol(void *context, const struct pathprof_build_id *id, uin
 
 /*
  * After a window, which still ends by the clock it began by: whether that went another way than
- * time since the last one.
+ * time since the last one, in which the machine may have slept.
  */
 static void follow_clock(struct pp_service *service)
 {
-	int64_t ahead_ns = pp_realtime_ns() - (int64_t)pp_monotonic_ns();
+	int64_t ahead_ns = pp_realtime_ns() - (int64_t)pp_clock_ns(CLOCK_BOOTTIME);
 	int64_t by_ns = ahead_ns - service->clock_ahead_ns;
 
 	service->clock_ahead_ns = ahead_ns;

@@ -69,6 +69,7 @@ struct pp_source_stats {
 	uint64_t silent_since_ns; /* CLOCK_MONOTONIC when it was last heard; 0: it is heard */
 	uint64_t windows, taken; /* of branch windows that came as counts: no burst tells of them */
 	uint32_t taken_wanted;   /* taken branches a window really has; 0: as configured */
+	bool events_stale; /* step: the kernel has stopped some of its sampler's events for good */
 	const char *stepping; /* how targets are stopped: "breakpoints", ...; NULL: they are not */
 	const char *sampler;  /* "cpu-clock", "proc" or an event: what decides when to look */
 	const struct pp_source_counter *counters; /* valid until the next call */

@@ -19,6 +19,7 @@ struct pp_bpf_events {
 	uint64_t period; /* events from sample to sample */
 	uint32_t cpu_cnt;
 	int *fds; /* by CPU; negative: none is open there */
+	uint64_t *enabled_ns;
 };
 
 /* 0: some CPU has such an event. What perf says of it. */
@@ -31,7 +32,10 @@ void pp_bpf_events_close(struct pp_bpf_events *events);
 
 /* That CPU has gone: when it comes back it takes another event. */
 void pp_bpf_events_forget(struct pp_bpf_events *events, uint32_t cpu);
-/* Opens them on CPUs that have none. What cannot be had now is tried again when asked again. */
+/*
+ * Opens them on CPUs that have none, or whose event the kernel stopped: the CPU went and came, or
+ * others hold its counters. What cannot be had now is tried again when asked again.
+ */
 void pp_bpf_events_follow(struct pp_bpf_events *events);
 
 void pp_bpf_events_set_period(struct pp_bpf_events *events, uint64_t period);

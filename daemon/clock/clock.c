@@ -21,8 +21,7 @@
 
 #include "base/clock.h"
 
-#define VARY_EVERY_NS   PP_NSEC_PER_SEC
-#define RESCAN_EVERY_NS (5 * PP_NSEC_PER_SEC)
+#define VARY_EVERY_NS PP_NSEC_PER_SEC
 /* 341 samples: 3.5 seconds at the default rate. */
 #define RING_PAGES 4
 /*
@@ -38,7 +37,7 @@ struct pp_clock {
 	bool is_inherited; /* events follow threads; else CPUs */
 	uint64_t nominal_ns;
 	unsigned int random;
-	uint64_t varied_ns, rescanned_ns;
+	uint64_t varied_ns;
 };
 
 /* One reading. */
@@ -108,7 +107,7 @@ int pp_clock_open(struct pp_clock **ret_clock, const struct pp_clock_config *con
 	clock->config = *config;
 	clock->nominal_ns = PP_NSEC_PER_SEC / config->hz;
 	clock->random = (unsigned int)pp_monotonic_ns();
-	clock->varied_ns = clock->rescanned_ns = pp_monotonic_ns();
+	clock->varied_ns = pp_monotonic_ns();
 	code = open_events(clock);
 	if (code < 0) {
 		free(clock);
@@ -162,11 +161,12 @@ uint64_t pp_clock_read(struct pp_clock *clock, pid_t helper, pp_cpu_clock_fn *fn
 		pp_cpu_clock_vary(clock->cpu);
 		clock->varied_ns = now;
 	}
-	if (now - clock->rescanned_ns >= RESCAN_EVERY_NS) {
-		pp_cpu_clock_rescan(clock->cpu);
-		clock->rescanned_ns = now;
-	}
 	return lost;
+}
+
+int pp_clock_late_code(const struct pp_clock *clock)
+{
+	return pp_cpu_clock_rescan_code(clock->cpu);
 }
 
 bool pp_clock_sees_others(const struct pp_clock *clock)

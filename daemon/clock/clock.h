@@ -43,6 +43,9 @@ void pp_clock_free(struct pp_clock *clock);
  */
 uint64_t pp_clock_read(struct pp_clock *clock, pid_t helper, pp_cpu_clock_fn *fn, void *context);
 
+/* Why CPUs that came have no clock: -errno of perf_event_open; 0: each has one. */
+int pp_clock_late_code(const struct pp_clock *clock);
+
 /* Samples of processes outside of only_pid's family come as well: the caller tells them apart. */
 bool pp_clock_sees_others(const struct pp_clock *clock);
 bool pp_clock_sees_kernel(const struct pp_clock *clock);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "../track/track_perf.h"
+#include "base/clock.h"
 #include "isolated.h"
 
 #define CPU_MAX   PP_ISOLATED_CPU_MAX
@@ -26,12 +27,15 @@
 /* How often to look when no event can wake us any more. */
 #define BLIND_PERIOD_NS 10000000
 #define CPUS_ONLINE     "/sys/devices/system/cpu/online"
+/* How often to look which CPUs there are. */
+#define RESCAN_EVERY_NS (5 * PP_NSEC_PER_SEC)
 
 struct ring {
 	int cpu;
 	bool hung_up; /* its event's first thread has ended */
 	int fd;       /* the event that owns the ring */
-	struct perf_event_mmap_page *page;
+	uint64_t enabled_ns;
+	struct perf_event_mmap_page *page; /* NULL: another process reads it */
 	uint8_t *data;
 	uint64_t size_bytes;
 };
@@ -48,6 +52,9 @@ struct pp_cpu_clock {
 	int *events; /* every event, ring owners included */
 	pid_t *tids; /* threads that have theirs */
 	size_t event_cnt, tid_cnt;
+	uint64_t rescanned_ns;
+	int rescan_code;
+	bool is_paused, is_stale;
 	bool is_spared[CPU_MAX];
 };
 
@@ -86,6 +93,7 @@ static int open_event(struct pp_cpu_clock *clock, pid_t tid, int cpu)
 		.sample_period = tid < 0 ? clock->period_ns : draw_period(clock),
 		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 			       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED,
 		.inherit = tid >= 0,
 		.exclude_kernel = !clock->config.kernel,
 		.exclude_hv = 1,
@@ -121,9 +129,12 @@ static void drop_event(struct pp_cpu_clock *clock, int fd)
 static int map_ring(struct pp_cpu_clock *clock, struct ring *ring)
 {
 	size_t len_bytes = (1 + clock->config.ring_pages) * clock->page_bytes;
-	void *page = mmap(NULL, len_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
 	struct epoll_event interest = {.events = EPOLLIN, .data.fd = ring->fd};
+	void *page;
 
+	if (!clock->config.ring_pages)
+		return 0;
+	page = mmap(NULL, len_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
 	if (page == MAP_FAILED)
 		return -errno;
 	ring->page = page;
@@ -137,7 +148,13 @@ static int map_ring(struct pp_cpu_clock *clock, struct ring *ring)
 
 static void unmap_ring(const struct pp_cpu_clock *clock, const struct ring *ring)
 {
-	munmap(ring->page, (1 + clock->config.ring_pages) * clock->page_bytes);
+	if (ring->page)
+		munmap(ring->page, (1 + clock->config.ring_pages) * clock->page_bytes);
+}
+
+static bool goes_on(struct ring *ring)
+{
+	return pp_perf_event_goes_on(ring->fd, &ring->enabled_ns);
 }
 
 static struct ring *find_ring(struct pp_cpu_clock *clock, int cpu)
@@ -155,8 +172,9 @@ static int add_ring(struct pp_cpu_clock *clock, int fd, int cpu)
 	int code;
 
 	*ring = (struct ring){.cpu = cpu, .fd = fd};
+	(void)goes_on(ring);
 	code = map_ring(clock, ring);
-	if (ring->page)
+	if (!code || ring->page)
 		clock->ring_cnt++;
 	else
 		drop_event(clock, fd);
@@ -173,11 +191,13 @@ static int add_event(struct pp_cpu_clock *clock, pid_t tid, int cpu)
 	if (fd < 0)
 		return fd;
 	code = keep_event(clock, fd);
-	if (code || !clock->config.ring_pages)
+	if (code)
 		return code;
-	if (ring)
-		return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) ? -errno : 0;
-	return add_ring(clock, fd, cpu);
+	if (!ring)
+		return add_ring(clock, fd, cpu);
+	if (!clock->config.ring_pages)
+		return 0;
+	return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) ? -errno : 0;
 }
 
 /* Of which CPU each is, its first sample tells. */
@@ -346,19 +366,63 @@ static void drop_ring(struct pp_cpu_clock *clock, struct ring *ring)
 	*ring = clock->rings[--clock->ring_cnt];
 }
 
-void pp_cpu_clock_rescan(struct pp_cpu_clock *clock)
+static int follow_cpus(struct pp_cpu_clock *clock, const bool *is_on)
+{
+	int result = 0;
+
+	for (size_t i = clock->ring_cnt; i-- > 0;)
+		if (!is_on[clock->rings[i].cpu] || !goes_on(&clock->rings[i]))
+			drop_ring(clock, &clock->rings[i]);
+	for (int cpu = 0; cpu < CPU_MAX; cpu++) {
+		int code = 0;
+
+		if (is_on[cpu] && !clock->is_spared[cpu] && !find_ring(clock, cpu))
+			code = add_event(clock, -1, cpu);
+		/* One that is gone again by now is for the next time. */
+		if (code && code != -ENODEV)
+			result = code;
+	}
+	return result;
+}
+
+/* Events that stand still because they are paused are none that the kernel stopped. */
+static int rescan(struct pp_cpu_clock *clock)
+{
+	uint64_t now_ns = pp_monotonic_ns();
+	bool is_on[CPU_MAX];
+
+	if (clock->config.only_pid || clock->is_paused ||
+	    now_ns - clock->rescanned_ns < RESCAN_EVERY_NS)
+		return clock->rescan_code;
+	clock->rescanned_ns = now_ns;
+	if (!clock->config.event_cnt)
+		return read_online(is_on) ? follow_cpus(clock, is_on) : clock->rescan_code;
+	for (size_t i = 0; i < clock->ring_cnt; i++)
+		if (!goes_on(&clock->rings[i]))
+			clock->is_stale = true;
+	return 0;
+}
+
+int pp_cpu_clock_rescan_code(const struct pp_cpu_clock *clock)
+{
+	return clock->rescan_code;
+}
+
+bool pp_cpu_clock_is_stale(const struct pp_cpu_clock *clock)
+{
+	return clock->is_stale;
+}
+
+bool pp_cpu_clock_lacks_cpus(struct pp_cpu_clock *clock)
 {
 	bool is_on[CPU_MAX];
 
-	if (clock->config.only_pid || clock->config.event_cnt || !read_online(is_on))
-		return;
-	for (size_t i = clock->ring_cnt; i-- > 0;)
-		if (!is_on[clock->rings[i].cpu])
-			drop_ring(clock, &clock->rings[i]);
-	/* Best effort: one that is gone again by now is for the next time. */
+	if (!read_online(is_on))
+		return false;
 	for (int cpu = 0; cpu < CPU_MAX; cpu++)
 		if (is_on[cpu] && !clock->is_spared[cpu] && !find_ring(clock, cpu))
-			(void)add_event(clock, -1, cpu);
+			return true;
+	return false;
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -473,6 +537,7 @@ uint64_t pp_cpu_clock_read(struct pp_cpu_clock *clock, pp_cpu_clock_fn *fn, void
 		clear_wakeups(clock);
 	for (size_t i = 0; i < clock->ring_cnt; i++)
 		lost += read_ring(&clock->rings[i], fn, context);
+	clock->rescan_code = rescan(clock);
 	return lost;
 }
 
@@ -497,6 +562,7 @@ void pp_cpu_clock_pause(struct pp_cpu_clock *clock, bool on)
 {
 	for (size_t i = 0; i < clock->event_cnt; i++)
 		ioctl(clock->events[i], on ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
+	clock->is_paused = on;
 }
 
 size_t pp_cpu_clock_event_cnt(const struct pp_cpu_clock *clock)
@@ -555,6 +621,7 @@ static int allocate(struct pp_cpu_clock **ret_clock, const struct pp_cpu_clock_c
 	clock->tids = calloc(EVENT_MAX, sizeof(*clock->tids));
 	clock->random = random;
 	clock->period_ns = draw_period(clock);
+	clock->rescanned_ns = pp_monotonic_ns();
 	if (clock->epoll_fd < 0 || !clock->rings || !clock->events || !clock->tids) {
 		pp_cpu_clock_free(clock);
 		return -ENOMEM;

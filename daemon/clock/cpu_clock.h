@@ -62,15 +62,23 @@ void pp_cpu_clock_free(struct pp_cpu_clock *clock);
 int pp_cpu_clock_fd(const struct pp_cpu_clock *clock, int cpu);
 
 typedef void pp_cpu_clock_fn(void *context, const struct pp_cpu_sample *sample);
-/* Hands over all samples that are there. Returns how many the kernel had no room for. */
+/*
+ * Hands over all samples that are there. Returns how many the kernel had no room for. Every five
+ * seconds, and of the whole system only, it opens events on CPUs that came and drops those that
+ * the kernel stopped because their CPU went, which is what a suspend does as well.
+ */
 uint64_t pp_cpu_clock_read(struct pp_cpu_clock *clock, pp_cpu_clock_fn *fn, void *context);
 
 /* Draws another period for all rings, so that no loop of the same length can hide. */
 void pp_cpu_clock_vary(struct pp_cpu_clock *clock);
 /* Periods are drawn around another one from now on, and the first is drawn at once. */
 void pp_cpu_clock_set_period(struct pp_cpu_clock *clock, uint64_t period_ns, uint64_t jitter_ns);
-/* Opens events on CPUs that came online, drops those of CPUs that went. The whole system only. */
-void pp_cpu_clock_rescan(struct pp_cpu_clock *clock);
+/* Why a CPU that came has no event: -errno of perf_event_open; 0: each has one. */
+int pp_cpu_clock_rescan_code(const struct pp_cpu_clock *clock);
+/* An event that was taken over was stopped by the kernel: who opened it has to open another. */
+bool pp_cpu_clock_is_stale(const struct pp_cpu_clock *clock);
+/* A CPU is online for which there is no event. The whole system only. */
+bool pp_cpu_clock_lacks_cpus(struct pp_cpu_clock *clock);
 /* Switches all events off or on. */
 void pp_cpu_clock_pause(struct pp_cpu_clock *clock, bool on);
 size_t pp_cpu_clock_event_cnt(const struct pp_cpu_clock *clock);

@@ -65,6 +65,8 @@ struct pp_sampler_ops {
 	 * is set again and again would never end. NULL: the rate of open stays.
 	 */
 	void (*set_rate)(struct pp_sampler *sampler, uint32_t frequency_hz);
+	/* Events that were given to it have stopped for good. NULL: it was given none. */
+	bool (*is_stale)(const struct pp_sampler *sampler);
 	/* NULL-safe. */
 	void (*free)(struct pp_sampler *sampler);
 };

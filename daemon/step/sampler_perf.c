@@ -233,6 +233,11 @@ static void perf_set_rate(struct pp_sampler *base, uint32_t frequency_hz)
 	pp_cpu_clock_set_period(sampler->clock, events.period_ns, events.jitter_ns);
 }
 
+static bool perf_is_stale(const struct pp_sampler *base)
+{
+	return pp_cpu_clock_is_stale(((const struct perf_sampler *)base)->clock);
+}
+
 const struct pp_sampler_ops pp_sampler_perf = {
 	.name = "cpu-clock",
 	.open = perf_open,
@@ -241,5 +246,6 @@ const struct pp_sampler_ops pp_sampler_perf = {
 	.rest = perf_rest,
 	.pause = perf_pause,
 	.set_rate = perf_set_rate,
+	.is_stale = perf_is_stale,
 	.free = perf_free,
 };

@@ -643,6 +643,7 @@ static void step_stats(struct pp_source *base, struct pp_source_stats *ret_stats
 	for (unsigned int i = 0; i < PATHPROF_DROP_CNT; i++)
 		ret_stats->drops[i] = source->past.drops[i] + source->stats.drops[i];
 	ret_stats->replaced = source->replaced;
+	ret_stats->events_stale = source->stats.events_stale;
 	if (!source->heard || source->watch.late_cnt)
 		ret_stats->silent_since_ns = source->heard_ns;
 	ret_stats->drops[PATHPROF_DROP_MALFORMED] += source->malformed;

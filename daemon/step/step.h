@@ -89,10 +89,10 @@ struct pp_step_stack {
 /* Running totals. The first one is the stepper's answer to its first configuration. */
 struct pp_step_stats {
 	struct pp_step_header header;
-	uint32_t sampler; /* PP_STEP_SAMPLER_*; 0 when there is none */
-	int32_t error;    /* -errno: the stepper cannot run and has ended */
-	uint32_t breaks;  /* enum pp_step_break_kind */
-	uint32_t pad;
+	uint32_t sampler;      /* PP_STEP_SAMPLER_*; 0 when there is none */
+	int32_t error;         /* -errno: the stepper cannot run and has ended */
+	uint32_t breaks;       /* enum pp_step_break_kind */
+	uint32_t events_stale; /* some of the events that it was given were stopped for good */
 	uint64_t samples, bursts, steps;
 	uint64_t stopped_ns, cpu_ns;
 	uint64_t burst_ns; /* price of a burst of late: target held, and CPU time */
@@ -118,7 +118,7 @@ struct pp_step_hold {
 	int32_t nice;
 	uint64_t start_time;
 	uint32_t pinned;
-	uint32_t armed; /* its debug registers are set */
+	uint32_t armed; /* its debug registers are set; between two bursts: of one in limbo */
 
 	uint64_t busy_ns; /* CLOCK_MONOTONIC when it turned to a thread; 0: to none */
 	uint64_t due_ns;  /* CLOCK_MONOTONIC when it wakes by itself at the latest */

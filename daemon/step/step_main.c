@@ -262,6 +262,8 @@ static void send_stats(void)
 	stepper.stats.burst_ns = stepper.budget.cost_ns;
 	stepper.stats.restarts = stepper.holder.restarts;
 	stepper.stats.singles = stepper.holder.singles;
+	stepper.stats.events_stale = stepper.sampler && stepper.sampler->ops->is_stale &&
+				     stepper.sampler->ops->is_stale(stepper.sampler);
 	stepper.stats_owed = send_up(&stepper.stats, sizeof(stepper.stats)) == -EAGAIN;
 }
 

@@ -20,17 +20,21 @@
 #include "base/clock.h"
 #include "base/vector.h"
 
-#define CPU_MAX     4096
-#define TASK_MAX    4096
-#define RING_BYTES  (256u << 10) /* what an unprivileged user may lock, 516 KiB, has room for */
-#define RECORD_MAX  65536
-#define ARENA_MAX   (16u << 20)
-#define ONLINE_FILE "/sys/devices/system/cpu/online"
+#include "../clock/isolated.h"
+
+#define CPU_MAX       4096
+#define TASK_MAX      4096
+#define RING_BYTES    (256u << 10) /* what an unprivileged user may lock, 516 KiB, has room for */
+#define RECORD_MAX    65536
+#define ARENA_MAX     (16u << 20)
+#define LOOK_EVERY_NS (60 * PP_NSEC_PER_SEC)
+#define ONLINE_FILE   "/sys/devices/system/cpu/online"
 
 struct ring {
 	struct perf_event_mmap_page *page; /* NULL: this CPU is off */
 	const uint8_t *data;
 	int fd;
+	uint64_t enabled_ns;
 };
 
 /* An event of one task that writes into the ring of its CPU. */
@@ -53,8 +57,9 @@ struct pp_perf {
 	int epoll_fd;
 	size_t page_bytes;
 	uint64_t horizon_ns, next_order;
-	struct ring *rings;   /* CPU_MAX of them */
-	unsigned int cpu_end; /* beyond the highest that ever had one */
+	uint64_t looked_ns, asleep_ns; /* at the events of CPUs; CLOCK_BOOTTIME's lead then */
+	struct ring *rings;            /* CPU_MAX of them */
+	unsigned int cpu_end;          /* beyond the highest that ever had one */
 	struct task_event *tasks;
 	size_t task_cnt, task_cap;
 	uint8_t *arena;
@@ -243,6 +248,7 @@ static int open_event(const struct pp_perf *perf, pid_t tid, unsigned int cpu)
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 		.inherit = perf->only_pid != 0,
@@ -290,6 +296,7 @@ static int open_ring(struct pp_perf *perf, pid_t tid, unsigned int cpu)
 	ring->page = memory;
 	ring->data = (const uint8_t *)memory + perf->page_bytes;
 	ring->fd = pp_fd_take(&fd);
+	(void)pp_perf_event_goes_on(ring->fd, &ring->enabled_ns);
 	if (cpu >= perf->cpu_end)
 		perf->cpu_end = cpu + 1;
 	return 0;
@@ -301,7 +308,7 @@ static void close_ring(struct pp_perf *perf, struct ring *ring)
 		return;
 	munmap(ring->page, perf->page_bytes + RING_BYTES);
 	close(ring->fd);
-	ring->page = NULL;
+	*ring = (struct ring){0};
 }
 
 static bool has_task(const struct pp_perf *perf, pid_t tid, unsigned int cpu)
@@ -435,6 +442,8 @@ static int perf_new(struct pp_perf **ret_perf, pid_t only_pid)
 		return -ENOMEM;
 	perf->only_pid = only_pid;
 	perf->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	perf->looked_ns = pp_monotonic_ns();
+	perf->asleep_ns = pp_clock_ns(CLOCK_BOOTTIME) - perf->looked_ns;
 	perf->rings = calloc(CPU_MAX, sizeof(*perf->rings));
 	perf->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (!perf->rings || perf->epoll_fd < 0) {
@@ -443,6 +452,25 @@ static int perf_new(struct pp_perf **ret_perf, pid_t only_pid)
 	}
 	*ret_perf = perf;
 	return 0;
+}
+
+/* Says why there are no events, and what would help. */
+static int refuse(int code, struct pathprof_error *error)
+{
+	if (code == -ENOSPC)
+		return pathprof_fail(error, code,
+				     "tracker: there are too many threads for an event each on "
+				     "every CPU, of which there may be %d",
+				     TASK_MAX);
+	if (code == -EMFILE)
+		return pathprof_fail(error, code,
+				     "perf_event_open: %s, for an event each thread and CPU; needs "
+				     "a higher LimitNOFILE= or ulimit -n",
+				     strerror(-code));
+	return pathprof_fail(error, code,
+			     "perf_event_open: %s; needs CAP_PERFMON, or "
+			     "kernel.perf_event_paranoid at 2 or less for own processes",
+			     strerror(-code));
 }
 
 int pp_perf_open(struct pp_perf **ret_perf, pid_t only_pid, const char *cpus,
@@ -462,10 +490,7 @@ int pp_perf_open(struct pp_perf **ret_perf, pid_t only_pid, const char *cpus,
 		r = -ENODEV;
 	if (r) {
 		pp_perf_free(perf);
-		return pathprof_fail(error, r,
-				     "perf_event_open: %s; needs CAP_PERFMON, or "
-				     "kernel.perf_event_paranoid at 2 or less for own processes",
-				     strerror(-r));
+		return refuse(r, error);
 	}
 	*ret_perf = perf;
 	return 0;
@@ -768,6 +793,51 @@ static void close_cpu(struct pp_perf *perf, unsigned int cpu)
 	close_ring(perf, &perf->rings[cpu]);
 }
 
+bool pp_perf_event_goes_on(int fd, uint64_t *enabled_ns)
+{
+	uint64_t got[2]; /* count, time enabled */
+	bool goes_on = read(fd, got, sizeof(got)) == sizeof(got) && got[1] > *enabled_ns;
+
+	if (goes_on)
+		*enabled_ns = got[1];
+	return goes_on;
+}
+
+/*
+ * A look at an event wakes its CPU up: all after the machine slept, those that are not isolated
+ * every minute. Events of tasks are on again with their CPU.
+ */
+static bool begin_look(struct pp_perf *perf, bool *ret_is_spared)
+{
+	uint64_t now_ns = pp_monotonic_ns();
+	uint64_t asleep_ns = pp_clock_ns(CLOCK_BOOTTIME) - now_ns;
+	bool has_slept = asleep_ns > perf->asleep_ns + PP_NSEC_PER_MSEC;
+
+	if (perf->only_pid || (!has_slept && now_ns - perf->looked_ns < LOOK_EVERY_NS))
+		return false;
+	perf->looked_ns = now_ns;
+	perf->asleep_ns = asleep_ns;
+	if (!has_slept)
+		pp_isolated_cpus(PP_ISOLATED_WHERE, ret_is_spared);
+	return true;
+}
+
+/* The kernel has stopped the events of CPUs that went and came back. */
+static void close_stopped(struct pp_perf *perf)
+{
+	bool is_spared[PP_ISOLATED_CPU_MAX] = {false};
+
+	if (!begin_look(perf, is_spared))
+		return;
+	for (unsigned int cpu = 0; cpu < perf->cpu_end; cpu++) {
+		struct ring *ring = &perf->rings[cpu];
+
+		if (ring->page && !is_spared[cpu] &&
+		    !pp_perf_event_goes_on(ring->fd, &ring->enabled_ns))
+			close_cpu(perf, cpu);
+	}
+}
+
 int pp_perf_update_cpus(struct pp_perf *perf, const char *cpus)
 {
 	bool is_on[CPU_MAX];
@@ -776,6 +846,7 @@ int pp_perf_update_cpus(struct pp_perf *perf, const char *cpus)
 
 	if (r)
 		return r;
+	close_stopped(perf);
 	for (unsigned int cpu = 0; cpu < CPU_MAX; cpu++) {
 		if (!is_on[cpu] && perf->rings[cpu].page)
 			close_cpu(perf, cpu);

@@ -51,7 +51,8 @@ typedef void pp_perf_fn(void *context, const struct pp_perf_record *record);
 
 /*
  * cpus: a list as in /sys/devices/system/cpu/online ("0-3,8"), NULL: that file. only_pid 0: the
- * whole system. -EACCES, -EPERM, -ENOSYS ...: perf is refused.
+ * whole system. -EACCES, -EPERM, -ENOSYS ...: perf is refused. -ENOSPC, -EMFILE: the tree has too
+ * many threads for an event each on every CPU.
  */
 int pp_perf_open(struct pp_perf **ret_perf, pid_t only_pid, const char *cpus,
 		 struct pathprof_error *error);
@@ -72,14 +73,20 @@ uint64_t pp_perf_discard(struct pp_perf *perf);
 /* Whether an exec, fork or exit of pid was drained but not handed out. */
 bool pp_perf_is_pending(const struct pp_perf *perf, pid_t pid);
 /*
- * Opens CPUs that came and closes those that went; cpus as above. 1 when some came, so that
- * events may have been missed; 0; or -errno.
+ * Opens CPUs that came and closes those that went, or went and came; cpus as above. 1 when some
+ * came, so that events may have been missed; 0; or -errno.
  */
 int pp_perf_update_cpus(struct pp_perf *perf, const char *cpus);
 unsigned int pp_perf_cpu_cnt(const struct pp_perf *perf);
 
 /* One record of len_bytes: -EINVAL when it is none. Pure. */
 int pp_perf_decode(const void *bytes, size_t len_bytes, struct pp_perf_record *ret_record);
+/*
+ * Whether the event of a CPU, opened with PERF_FORMAT_TOTAL_TIME_ENABLED, counts: its time has gone
+ * on since *enabled_ns, which it takes over. The kernel stops the event of a CPU that goes off for
+ * good, also where the CPU is back at once, as after a suspend.
+ */
+bool pp_perf_event_goes_on(int fd, uint64_t *enabled_ns);
 /* Marks the CPUs of a list in is_on[cnt]. -EINVAL. */
 int pp_perf_parse_cpus(const char *text, bool *is_on, size_t cnt);
 

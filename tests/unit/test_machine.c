@@ -106,6 +106,7 @@ static const struct refusal_case {
 	{PATHPROF_ASK_EVENT, -ENOSYS, 0, "without perf events", "CONFIG_PERF_EVENTS"},
 	{PATHPROF_ASK_EVENT, -ENOSYS, FILTERED, "seccomp", "SystemCallFilter"},
 	{PATHPROF_ASK_EVENT, -EMFILE, 0, "open files", "LimitNOFILE"},
+	{PATHPROF_ASK_EVENT, -ENOSPC, 0, "too many threads", "fewer threads"},
 	/* BPF */
 	{PATHPROF_ASK_BPF, -EPERM, NO_BPF | NO_PERFMON, "CAP_BPF and CAP_PERFMON are missing",
 	 "root"},

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Perf records: decoding of what is cut short or made up, order of time, CPUs that come and go. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -381,6 +385,60 @@ static void test_cpus_come_and_go(void)
 	pp_perf_free(perf);
 }
 
+/* What would help is told of the code: no right does where no more files may be open. */
+static void test_no_descriptor_left(void)
+{
+	int lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct pathprof_error error = {""};
+	struct rlimit limit, low;
+	struct pp_perf *perf;
+	int r;
+
+	if (pp_perf_open(&perf, getpid(), NULL, &error)) {
+		close(lowest);
+		unit_skip(error.text);
+		return;
+	}
+	pp_perf_free(perf);
+	close(lowest);
+	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	low = (struct rlimit){(rlim_t)lowest + 1, limit.rlim_max};
+	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_NOFILE, &low), 0);
+	r = pp_perf_open(&perf, getpid(), NULL, &error);
+	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	CU_ASSERT_EQUAL(r, -EMFILE);
+	CU_ASSERT_PTR_NOT_NULL(strstr(error.text, "ulimit -n"));
+	CU_ASSERT_PTR_NULL(strstr(error.text, "CAP_PERFMON"));
+}
+
+/* As the kernel stops the event of a CPU that goes off, and as it goes on. */
+static void test_event_that_stands_still(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	uint64_t enabled_ns = 0;
+
+	if (fd < 0) {
+		unit_skip("perf_event_open");
+		return;
+	}
+	CU_ASSERT(pp_perf_event_goes_on(fd, &enabled_ns));
+	CU_ASSERT(enabled_ns > 0);
+	CU_ASSERT(pp_perf_event_goes_on(fd, &enabled_ns));
+	CU_ASSERT_EQUAL(ioctl(fd, PERF_EVENT_IOC_DISABLE, 0), 0);
+	(void)pp_perf_event_goes_on(fd, &enabled_ns);
+	CU_ASSERT(!pp_perf_event_goes_on(fd, &enabled_ns));
+	CU_ASSERT_EQUAL(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), 0);
+	CU_ASSERT(pp_perf_event_goes_on(fd, &enabled_ns));
+	close(fd);
+	CU_ASSERT(!pp_perf_event_goes_on(-1, &enabled_ns));
+}
+
 static const struct unit_test tests[] = {
 	{"a mapping is decoded, with and without build-id", test_map},
 	{"fork, exec and lost records are decoded", test_tasks},
@@ -391,5 +449,7 @@ static const struct unit_test tests[] = {
 	{"records are handed out a few at a time, or thrown away", test_slices},
 	{"threads that begin and end are not the life of their process", test_threads},
 	{"CPUs may come and go", test_cpus_come_and_go},
+	{"an event that was stopped is told from one that counts", test_event_that_stands_still},
+	{"too many descriptors are no want of rights", test_no_descriptor_left},
 };
 UNIT_SUITE(track_perf, tests)

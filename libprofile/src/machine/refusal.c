@@ -32,7 +32,8 @@ enum condition {
 };
 
 #define ASK_STACK (1u << PATHPROF_ASK_BRANCH_STACK)
-#define ASK_PERF  (ASK_STACK | 1u << PATHPROF_ASK_EVENT)
+#define ASK_EVENT (1u << PATHPROF_ASK_EVENT)
+#define ASK_PERF  (ASK_STACK | ASK_EVENT)
 #define ASK_BPF   (1u << PATHPROF_ASK_BPF)
 #define ASK_ANY   (ASK_PERF | ASK_BPF)
 
@@ -101,6 +102,9 @@ static const struct row {
 
 	{ASK_PERF, EBUSY, 0, "another user holds the hardware counters",
 	 "end it; kernel.nmi_watchdog=0 frees one counter"},
+
+	{ASK_EVENT, ENOSPC, 0, "there are too many threads for an event each on every CPU",
+	 "a recording of a process with fewer threads, or of the whole machine"},
 
 	{ASK_BPF, EPERM, USER_NS,
 	 "this is a user namespace, whose capabilities do not count for BPF", WANT_INITIAL},

@@ -63,6 +63,13 @@ check first_stepper_again "$explain" wait_for 60 eval 'p=$(pgrep -P '"$pid"' -f 
 check first_stepper_has_events "$explain" wait_for 60 eval '[ "$(status_of source_deaths)" -ge 1 ] && [ "$(status_of source_up)" = 1 ] && [ "$(status_of sampler)" = cpu-clock ]'
 check first_same_process 'systemctl status $unit' test "$(property MainPID)" = "$pid"
 
+# A CPU was off, as in a suspend: its events take the right again, which another start has.
+echo 0 >/sys/devices/system/cpu/cpu1/online
+echo 1 >/sys/devices/system/cpu/cpu1/online
+check first_anew_for_cpus "$explain" wait_for 400 eval '[ "$(property MainPID)" -gt 0 ] && [ "$(property MainPID)" != '"$pid"' ]'
+check first_anew_told 'log_since "$begin"' said_since "$begin" 'so that systemd starts the service again'
+check first_anew_by_events "$explain" wait_for 60 eval '[ "$(status_of sampler)" = cpu-clock ] && [ "$(status_of source_up)" = 1 ]'
+
 kill -9 "$(opener)"
 check first_without_opener "$explain" wait_for 60 eval '[ "$(status_of stepping)" = "debug registers" ] && [ "$(status_of source_up)" = 1 ]'
 
