@@ -29,6 +29,8 @@
 #define DEBUG_REGISTER(n) offsetof(struct user, u_debugreg[n])
 #define DR7_LOCAL(n)      (1ul << (2 * (n)))
 #define PROBE_WAIT_MS     500
+#define ORPHAN_WAIT_MS    500
+#define KILLED_WAIT_MS    200
 /* One thread may be out of reach; of several in a row it is worth asking why. */
 #define REFUSED_MAX 3
 
@@ -141,8 +143,7 @@ static bool poke_clear(pid_t tid)
 {
 	bool done = poke(tid, 7, 0);
 
-	/* The kernel keeps the registers for ptrace until the thread ends, but they watch nothing.
-	 */
+	/* The registers stay ptrace's until the thread ends or executes; they watch nothing. */
 	for (unsigned int i = 0; i < PP_STEP_BREAK_POKED; i++)
 		done = poke(tid, i, 0) && done;
 	return done;
@@ -259,17 +260,24 @@ void pp_step_break_close(struct pp_step_break *b)
 
 /* ---- trying them out */
 
-static bool wait_stopped(pid_t pid, int timeout_ms)
+/* Its next stop or end; false: there is none in time. */
+static bool wait_for(pid_t pid, int timeout_ms, int *ret_status)
 {
 	struct timespec pause = {0, 1000000};
-	int status = 0;
 
 	for (int waited_ms = 0; waited_ms < timeout_ms; waited_ms++) {
-		if (waitpid(pid, &status, __WALL | WNOHANG) == pid)
-			return WIFSTOPPED(status);
+		if (waitpid(pid, ret_status, __WALL | WNOHANG) == pid)
+			return true;
 		nanosleep(&pause, NULL);
 	}
 	return false;
+}
+
+static bool wait_stopped(pid_t pid, int timeout_ms)
+{
+	int status;
+
+	return wait_for(pid, timeout_ms, &status) && WIFSTOPPED(status);
 }
 
 static void __attribute__((noinline)) landmark(void)
@@ -346,11 +354,45 @@ bool pp_step_break_is_refused(void)
 	return refused;
 }
 
+/* ---- after a stepper that was killed */
+
+/* The signal that a stopped thread is owed: none for our interrupt, or for a breakpoint of ours. */
+static int owed_signal(pid_t tid, int status)
+{
+	siginfo_t info;
+
+	if (status >> 16 == PTRACE_EVENT_STOP)
+		return 0;
+	if (WSTOPSIG(status) == SIGTRAP && !ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) &&
+	    pp_step_break_is_ours(&info))
+		return 0;
+	return WSTOPSIG(status);
+}
+
+/* A process of its own, which may be killed: the kernel then lets the thread go, stopped or not. */
+static _Noreturn void clear_and_exit(pid_t tid)
+{
+	int status;
+
+	/* The daemon's files, locks and sockets are not ours to keep open. */
+	close_range(0, ~0u, 0);
+	if (!ptrace(PTRACE_SEIZE, tid, NULL, NULL) && !ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) &&
+	    waitpid(tid, &status, __WALL) == tid && WIFSTOPPED(status)) {
+		poke_clear(tid);
+		ptrace(PTRACE_DETACH, tid, NULL, (long)owed_signal(tid, status));
+	}
+	_exit(0);
+}
+
 void pp_step_break_clear_orphan(pid_t tid)
 {
-	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
+	pid_t child = fork();
+	int status;
+
+	if (child == 0)
+		clear_and_exit(tid);
+	if (child < 0 || wait_for(child, ORPHAN_WAIT_MS, &status))
 		return;
-	if (!ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) && wait_stopped(tid, PROBE_WAIT_MS))
-		poke_clear(tid);
-	ptrace(PTRACE_DETACH, tid, NULL, NULL);
+	kill(child, SIGKILL);
+	wait_for(child, KILLED_WAIT_MS, &status);
 }

@@ -51,7 +51,7 @@ struct pp_step_break {
  * one it takes the patch back. False: events are refused here.
  */
 bool pp_step_break_keep_ready(void);
-/* The best holder that works here, tried on a child; kinds after `from` only. */
+/* The best holder that works here, tried on a child; `from` and the kinds after it only. */
 enum pp_step_break_kind pp_step_break_probe(enum pp_step_break_kind from);
 /* Breakpoints for a stopped thread, none set yet. cnt is 0 where its registers are in use. */
 void pp_step_break_open(struct pp_step_break *b, enum pp_step_break_kind kind, pid_t tid);
@@ -68,7 +68,10 @@ void pp_step_break_close(struct pp_step_break *b);
  * of rights, and are also on a child of its own: kernel.perf_event_paranoid was raised meanwhile.
  */
 bool pp_step_break_is_refused(void);
-/* Clears the debug registers of a thread whose stepper was killed. */
+/*
+ * Clears the debug registers of a thread whose stepper was killed, by a process of its own, which
+ * has half a second. A thread that sleeps longer where no interrupt reaches it keeps them.
+ */
 void pp_step_break_clear_orphan(pid_t tid);
 
 #endif

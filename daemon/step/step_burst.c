@@ -154,6 +154,7 @@ static uint32_t end_of_stop(enum pp_step_stop stop)
 	case PP_STEP_STOP_STEP:
 		return PATHPROF_END_CNT;
 	case PP_STEP_STOP_GONE:
+	case PP_STEP_STOP_MOVED:
 	case PP_STEP_STOP_DYING:
 		return PATHPROF_END_EXIT;
 	case PP_STEP_STOP_LATE:

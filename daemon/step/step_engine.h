@@ -49,7 +49,7 @@ int pp_step_read_stat(pid_t pid, pid_t tid, struct pp_step_stat *ret_stat);
 int pp_step_read_status(pid_t pid, pid_t tid, struct pp_step_status *ret_status);
 /* CPU time of the thread, by the scheduler; 0: not known. */
 uint64_t pp_step_cpu_ns(pid_t pid, pid_t tid);
-/* 1 when the executable is 64-bit x86, 0 when it is not. */
+/* 1 when the program is 64-bit x86, 0 when it is not; its file is not opened. */
 int pp_step_is_64bit(pid_t pid, uint64_t start_time);
 /* False when the thread sleeps in a system call. */
 bool pp_step_is_running(pid_t pid, pid_t tid);
@@ -68,7 +68,7 @@ struct pp_step_target {
 	uint64_t no_effect;      /* signals that do nothing to it, as of the look before */
 	uint64_t sigmask;        /* to be put back when mask_changed */
 	bool mask_changed;
-	bool stepped; /* at least one PTRACE_SINGLESTEP was given */
+	bool stepped; /* it was told to go on, so a trap of ours may be due */
 	bool single;  /* the last thing it was told is to execute one instruction */
 	bool in_call; /* in limbo: in a system call, a breakpoint of ours behind it */
 	bool again;   /* that call may be broken off and started again */
@@ -91,6 +91,7 @@ enum pp_step_stop {
 	PP_STEP_STOP_SIGNAL, /* about to receive a signal, which detach has to hand on */
 	PP_STEP_STOP_GROUP,  /* the whole process is being stopped */
 	PP_STEP_STOP_GONE,   /* ended, and its end is consumed */
+	PP_STEP_STOP_MOVED,  /* its number is gone: it may go on under its process' by an exec */
 	PP_STEP_STOP_DYING,  /* killed while stopped; its end is still to be consumed */
 	PP_STEP_STOP_LATE,   /* no stop before the deadline */
 };
@@ -164,8 +165,8 @@ void pp_step_follow(struct pp_step_pin *pin, const struct pp_step_target *target
 void pp_step_pin(struct pp_step_pin *pin, struct pp_step_target *target);
 void pp_step_unpin(struct pp_step_pin *pin, struct pp_step_target *target);
 /*
- * Says in the shared page that target's debug registers are about to be set, or are clear again:
- * a killed stepper leaves them as they are. perf's breakpoints go by themselves.
+ * Says in the shared page that target's debug registers are about to be set or still are, or that
+ * nobody's are: a killed stepper leaves them as they are. perf's breakpoints go by themselves.
  */
 void pp_step_publish_armed(struct pp_step_pin *pin, const struct pp_step_target *target);
 void pp_step_publish_disarmed(struct pp_step_pin *pin);

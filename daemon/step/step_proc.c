@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What /proc tells about a thread before and while it is held. A handful of small reads a sample;
- * one buffer on the stack each. Nothing is kept but which executables proved to be 64-bit: a few
- * hundred entries, direct-mapped, overwritten at will. The stepper's one thread owns it.
+ * What /proc tells about a thread before and while it is held. A handful of small reads a sample.
+ * Nothing is kept but which executables proved to be 64-bit: a few hundred entries, direct-mapped,
+ * overwritten at will. The stepper's one thread owns them, and the one large buffer.
  *
  * Source: proc(5); the field numbers of stat are counted from there.
  */
@@ -16,8 +16,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
-
-#include "pathprof/foreign.h"
 
 /* Reads the head of a file into text, which is terminated, and closes it. Bytes read or -errno. */
 static ssize_t read_head(int fd, char *text, size_t size)
@@ -117,16 +115,20 @@ static uint64_t status_number(const char *text, const char *name, int base)
 	return line ? strtoull(line, NULL, base) : 0;
 }
 
+/* 65,536 groups of eleven bytes stand ahead of most lines, lists of CPUs ahead of the last. */
+#define STATUS_BYTES (1 << 20)
+#define SWITCHES     "voluntary_ctxt_switches"
+
 int pp_step_read_status(pid_t pid, pid_t tid, struct pp_step_status *ret_status)
 {
-	char text[4096];
+	static char text[STATUS_BYTES];
 	ssize_t len_bytes = read_task_file(pid, tid, "status", text, sizeof(text));
 	const char *state;
 
 	if (len_bytes < 0)
 		return (int)len_bytes;
 	state = status_line(text, "State");
-	if (!state || !status_line(text, "SigCgt"))
+	if (!state || !status_line(text, "SigCgt") || !status_line(text, SWITCHES))
 		return -EBADMSG;
 	*ret_status = (struct pp_step_status){
 		.state = state[0],
@@ -138,7 +140,7 @@ int pp_step_read_status(pid_t pid, pid_t tid, struct pp_step_status *ret_status)
 		.blocked = status_number(text, "SigBlk", 16),
 		.ignored = status_number(text, "SigIgn", 16),
 		.caught = status_number(text, "SigCgt", 16),
-		.switches = status_number(text, "voluntary_ctxt_switches", 10),
+		.switches = status_number(text, SWITCHES, 10),
 	};
 	return 0;
 }
@@ -152,26 +154,37 @@ uint64_t pp_step_cpu_ns(pid_t pid, pid_t tid)
 		       : 0;
 }
 
-static ssize_t read_program(const char *path, char *text, size_t size)
+/* The size of a program header, by the pairs of words of 4 or 8 bytes each; 0: none is told. */
+static uint64_t header_bytes(const char *pairs, size_t len_bytes, size_t word_bytes)
 {
-	int fd = pathprof_foreign_open(PATHPROF_OWN_ROOT, path, NULL);
+	for (size_t at = 0; at + 2 * word_bytes <= len_bytes; at += 2 * word_bytes) {
+		uint64_t key = 0, value = 0;
 
-	return fd < 0 ? fd : read_head(fd, text, size);
+		memcpy(&key, pairs + at, word_bytes);
+		memcpy(&value, pairs + at + word_bytes, word_bytes);
+		if (key == AT_PHENT)
+			return value;
+	}
+	return 0;
 }
 
 /*
- * By what the kernel told the process at its start: the size of a program header. It is in memory;
- * a file might lie with a server that does not answer.
+ * What the kernel told the process at its start, in words of the program's own size. It is in
+ * memory; the program's file might lie with a server that does not answer. -ENODATA: it was told
+ * nothing yet.
  */
-static bool has_64bit_headers(pid_t pid)
+static int has_64bit_headers(pid_t pid)
 {
-	uint64_t pairs[2 * 32] = {0};
-	ssize_t len_bytes = read_task_file(pid, pid, "auxv", (char *)pairs, sizeof(pairs));
+	char pairs[2 * 32 * sizeof(uint64_t)];
+	ssize_t len_bytes = read_task_file(pid, pid, "auxv", pairs, sizeof(pairs));
 
-	for (ssize_t i = 0; (i + 2) * (ssize_t)sizeof(*pairs) <= len_bytes; i += 2)
-		if (pairs[i] == AT_PHENT)
-			return pairs[i + 1] == sizeof(Elf64_Phdr);
-	return false;
+	if (len_bytes < 0)
+		return (int)len_bytes;
+	if (header_bytes(pairs, (size_t)len_bytes, sizeof(uint64_t)) == sizeof(Elf64_Phdr))
+		return 1;
+	if (header_bytes(pairs, (size_t)len_bytes, sizeof(uint32_t)) == sizeof(Elf32_Phdr))
+		return 0;
+	return -ENODATA;
 }
 
 /*
@@ -187,25 +200,14 @@ static struct known_64bit known_64bit[512];
 int pp_step_is_64bit(pid_t pid, uint64_t start_time)
 {
 	struct known_64bit *known = &known_64bit[(uint32_t)pid % 512];
-	char header[EI_NIDENT + 5] = "";
-	char path[32];
-	ssize_t len_bytes;
+	int is_64bit;
 
 	if (known->pid == pid && known->start_time == start_time)
 		return 1;
-	if (has_64bit_headers(pid)) {
+	is_64bit = has_64bit_headers(pid);
+	if (is_64bit == 1)
 		*known = (struct known_64bit){pid, start_time};
-		return 1;
-	}
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	len_bytes = read_program(path, header, sizeof(header));
-	if (len_bytes < 0)
-		return (int)len_bytes;
-	if (len_bytes < EI_NIDENT + 4 || memcmp(header, ELFMAG, SELFMAG) != 0 ||
-	    header[EI_CLASS] != ELFCLASS64 || header[EI_NIDENT + 2] != EM_X86_64)
-		return 0;
-	*known = (struct known_64bit){pid, start_time};
-	return 1;
+	return is_64bit;
 }
 
 bool pp_step_is_asleep(const struct pp_step_target *target)

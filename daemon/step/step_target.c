@@ -132,7 +132,7 @@ enum pp_step_stop pp_step_wait(const struct pp_step_target *target, uint64_t dea
 		if (pid == target->tid)
 			return classify(target, status, ret_signal);
 		if (pid < 0 && errno == ECHILD)
-			return PP_STEP_STOP_GONE;
+			return PP_STEP_STOP_MOVED;
 		if (pid == 0 || pp_monotonic_ns() >= deadline_ns)
 			return PP_STEP_STOP_LATE;
 	}
@@ -186,7 +186,7 @@ static enum pathprof_drop check_promises(const struct pp_step_spare *spare,
 	return is_isolated(spare, target) ? PATHPROF_DROP_ISOLATED : PP_STEP_HELD;
 }
 
-/* A user may keep a quarter of the places in limbo that the others have left. */
+/* A user may fill a quarter of the places in limbo that are free, so 13 if he is alone there. */
 static bool fills_limbo(const struct pp_step_limbo *limbo, uint32_t uid)
 {
 	uint32_t cnt = 0;
@@ -483,15 +483,26 @@ enum pathprof_drop pp_step_catch(struct pp_step_holder *holder, struct pp_step_t
 
 /* ---- letting go */
 
+/*
+ * A thread that executed a program has its process' number. It takes the place of the thread that
+ * had it before, which has ended.
+ */
 static void enter_limbo(struct pp_step_limbo *limbo, const struct pp_step_target *target)
 {
-	if (limbo->cnt < PP_STEP_LIMBO_MAX)
-		limbo->targets[limbo->cnt++] = *target;
+	uint32_t at = 0;
+
+	while (at < limbo->cnt && limbo->targets[at].tid != target->tid)
+		at++;
+	if (at == PP_STEP_LIMBO_MAX)
+		return;
+	limbo->targets[at] = *target;
+	limbo->cnt += at == limbo->cnt;
 }
 
 static bool is_stopped(enum pp_step_stop stop)
 {
-	return stop != PP_STEP_STOP_GONE && stop != PP_STEP_STOP_DYING && stop != PP_STEP_STOP_LATE;
+	return stop != PP_STEP_STOP_GONE && stop != PP_STEP_STOP_MOVED &&
+	       stop != PP_STEP_STOP_DYING && stop != PP_STEP_STOP_LATE;
 }
 
 /*
@@ -536,15 +547,6 @@ static bool goes_on_by_exec(struct pp_step_target *target)
 	return true;
 }
 
-static void disarm(struct pp_step_holder *holder, struct pp_step_target *target)
-{
-	if (!target->breaks.cnt)
-		return;
-	pp_step_break_close(&target->breaks);
-	if (target->breaks.kind == PP_STEP_BREAK_PTRACE)
-		pp_step_publish_disarmed(&holder->pin);
-}
-
 /* Whether some target in limbo still has a trap of ours before it, or our mask. */
 static bool limbo_is_harmed(const struct pp_step_limbo *limbo)
 {
@@ -552,6 +554,21 @@ static bool limbo_is_harmed(const struct pp_step_limbo *limbo)
 		if (limbo->targets[i].stepped || limbo->targets[i].mask_changed)
 			return true;
 	return false;
+}
+
+/* One in limbo whose debug registers are set, now that nobody is held. */
+static void publish_registers(struct pp_step_holder *holder)
+{
+	const struct pp_step_limbo *limbo = &holder->limbo;
+	uint32_t i = 0;
+
+	while (i < limbo->cnt && (limbo->targets[i].breaks.kind != PP_STEP_BREAK_PTRACE ||
+				  !limbo->targets[i].breaks.cnt))
+		i++;
+	if (i < limbo->cnt)
+		pp_step_publish_armed(&holder->pin, &limbo->targets[i]);
+	else
+		pp_step_publish_disarmed(&holder->pin);
 }
 
 static void let_go(struct pp_step_holder *holder, struct pp_step_target *target,
@@ -563,7 +580,7 @@ static void let_go(struct pp_step_holder *holder, struct pp_step_target *target,
 	 */
 	if (is_stopped(stop) || (target->breaks.kind == PP_STEP_BREAK_PERF &&
 				 !(target->in_call && stop == PP_STEP_STOP_LATE)))
-		disarm(holder, target);
+		pp_step_break_close(&target->breaks);
 	if (target->stepped) {
 		tick(true);
 		stop = swallow_trap(target, stop, &signal);
@@ -571,7 +588,7 @@ static void let_go(struct pp_step_holder *holder, struct pp_step_target *target,
 	tick(false);
 	pp_step_unpin(&holder->pin, target);
 	target->released_ns = pp_monotonic_ns();
-	if (stop == PP_STEP_STOP_GONE && !goes_on_by_exec(target))
+	if (stop == PP_STEP_STOP_GONE || (stop == PP_STEP_STOP_MOVED && !goes_on_by_exec(target)))
 		return;
 	if (is_stopped(stop) && detach(holder, target, stop, signal))
 		return;
@@ -582,6 +599,7 @@ void pp_step_release(struct pp_step_holder *holder, struct pp_step_target *targe
 		     enum pp_step_stop stop, int signal)
 {
 	let_go(holder, target, stop, signal);
+	publish_registers(holder);
 	pp_step_publish_harms(&holder->pin, limbo_is_harmed(&holder->limbo));
 }
 

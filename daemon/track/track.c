@@ -104,9 +104,10 @@ int pp_track_begin(struct pp_track *track)
 {
 	int r = track->perf ? pp_track_scan_all(track) : 0;
 
+	track->is_behind = r == -EBUSY;
 	/* what the beginning took is not held against what comes */
 	pp_pace_init(&track->pace, cpu_cnt(), pp_monotonic_ns());
-	return r;
+	return track->is_behind ? 0 : r;
 }
 
 int pp_track_new(struct pp_track **ret_track, const struct pp_track_config *config,
@@ -222,7 +223,8 @@ static void sweep(struct pp_track *track, uint64_t now_ns)
 
 /*
  * After events were lost. Who is asked about is read anew then (catch_up); here only those are
- * found that nobody can ask about, because the tree they belong to does not know them.
+ * found that nobody can ask about, because the tree they belong to does not know them: all of
+ * these, as time allows.
  */
 static void resync(struct pp_track *track, uint64_t now_ns)
 {
@@ -231,7 +233,7 @@ static void resync(struct pp_track *track, uint64_t now_ns)
 	track->is_behind = false;
 	track->resync_ns = now_ns + PP_SWEEP_INTERVAL_NS;
 	if (track->config.only_pid)
-		(void)pp_track_scan_all(track);
+		track->is_behind = pp_track_scan_all(track) != 0;
 	else
 		pp_track_end_gone(track, now_ns);
 }
@@ -280,6 +282,7 @@ static int resume_events(struct pp_track *track, uint64_t now_ns)
 	track->paused_ns = 0;
 	track->drops[PP_TRACK_DROP_CPU_TIME] += pp_perf_discard(track->perf);
 	track->lost_ns = now_ns;
+	track->is_behind = true;
 	return 0;
 }
 

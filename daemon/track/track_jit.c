@@ -47,7 +47,8 @@ struct span {
 };
 #define NO_LINE UINT32_MAX
 /* Each line begins one and ends one. */
-#define SPANS_OF(lines) (2 * (size_t)(lines) + 1)
+#define SPANS_A_LINE    2
+#define SPANS_OF(lines) (SPANS_A_LINE * (size_t)(lines) + 1)
 
 struct pp_jit {
 	struct pp_jit_budget *budget;
@@ -165,12 +166,10 @@ static bool take_bytes(struct pp_jit *jit, uint64_t bytes)
 	return true;
 }
 
-/* An array that grows to cnt entries of entry_bytes each from what was taken for old_cnt. */
-static int grow(struct pp_jit *jit, void *array, size_t old_cnt, size_t cnt, size_t entry_bytes)
+static void give_back(struct pp_jit *jit, uint64_t bytes)
 {
-	if (!take_bytes(jit, (cnt - old_cnt) * entry_bytes))
-		return -ENOSPC;
-	return pp_array_resize(array, cnt, entry_bytes);
+	jit->bytes -= bytes;
+	jit->budget->bytes -= bytes;
 }
 
 static void let_go(struct pp_jit *jit)
@@ -222,15 +221,29 @@ void pp_jit_free(struct pp_jit *jit)
 
 /* ---------------------------------------------------------------- lines */
 
+static int grow_names(struct pp_jit *jit, size_t cap)
+{
+	uint64_t bytes = cap - jit->names_cap;
+	int r;
+
+	if (!take_bytes(jit, bytes))
+		return -ENOSPC;
+	r = pp_resize(&jit->names, cap);
+	if (r)
+		give_back(jit, bytes);
+	else
+		jit->names_cap = cap;
+	return r;
+}
+
 static int add_name(struct pp_jit *jit, const char *name, size_t len_bytes, uint32_t *ret_name)
 {
 	if (jit->names_bytes + len_bytes + 1 > jit->names_cap) {
 		size_t cap = jit->names_cap + jit->names_cap / 2 + NAME_MAX_BYTES + 1;
-		int r = grow(jit, &jit->names, jit->names_cap, cap, 1);
+		int r = grow_names(jit, cap);
 
 		if (r)
 			return r;
-		jit->names_cap = cap;
 	}
 	*ret_name = (uint32_t)jit->names_bytes;
 	for (size_t i = 0; i < len_bytes; i++)
@@ -242,11 +255,18 @@ static int add_name(struct pp_jit *jit, const char *name, size_t len_bytes, uint
 /* With the spans that as many lines may become. */
 static int grow_lines(struct pp_jit *jit, uint32_t cap)
 {
-	int r = grow(jit, &jit->spans, SPANS_OF(jit->line_cap), SPANS_OF(cap), sizeof(*jit->spans));
+	uint64_t bytes = (uint64_t)(cap - jit->line_cap) *
+			 (sizeof(*jit->lines) + SPANS_A_LINE * sizeof(*jit->spans));
+	int r;
 
+	if (!take_bytes(jit, bytes))
+		return -ENOSPC;
+	r = pp_resize(&jit->spans, SPANS_OF(cap));
 	if (!r)
-		r = grow(jit, &jit->lines, jit->line_cap, cap, sizeof(*jit->lines));
-	if (!r)
+		r = pp_resize(&jit->lines, cap);
+	if (r)
+		give_back(jit, bytes);
+	else
 		jit->line_cap = cap;
 	return r;
 }

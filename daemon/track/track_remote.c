@@ -20,12 +20,12 @@
 
 #define KNOWN_CNT   256 /* a power of two */
 #define KNOWN_NS    30000000000
+#define FLEETING_NS 1000000000
 #define OUT_MAX     8
 #define WAIT_MS     100
 #define TIME_PPM    20000
 #define TIME_MAX_NS 500000000
 #define ANSWER_FD   3
-#define LINE_BYTES  8192
 
 struct known {
 	uint64_t dev, until_ns;
@@ -51,9 +51,9 @@ struct pp_remote {
 static bool is_remote_type(const char *type)
 {
 	static const char *const types[] = {
-		"nfs",  "nfs4",   "cifs",   "smb3",      "9p",       "ceph",   "afs",
-		"coda", "gfs2",   "lustre", "glusterfs", "orangefs", "beegfs", "virtiofs",
-		"gpfs", "vboxsf", "ocfs2",  "fuse",      "fuseblk",  "autofs",
+		"nfs",  "nfs4",   "cifs",   "smb3",      "9p",      "ceph",   "afs",
+		"coda", "gfs2",   "lustre", "glusterfs", "pvfs2",   "beegfs", "virtiofs",
+		"gpfs", "vboxsf", "ocfs2",  "fuse",      "fuseblk", "autofs",
 	};
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
@@ -62,20 +62,53 @@ static bool is_remote_type(const char *type)
 	return !strncmp(type, "fuse.", 5);
 }
 
-/* "36 35 98:0 /root /mount/point options - type source ..." */
+/* "36 35 98:0 /root /mount/point options - type source ..."; texts lie in the line. */
 struct mount_line {
 	unsigned int dev_major, dev_minor;
-	char point[LINE_BYTES], type[64];
+	const char *point, *type;
 };
 
-static bool parse_mount(const char *line, struct mount_line *ret_line)
+static bool is_octal(const char *text)
 {
-	const char *type = strstr(line, " - ");
+	return text[0] >= '0' && text[0] <= '3' && text[1] >= '0' && text[1] <= '7' &&
+	       text[2] >= '0' && text[2] <= '7';
+}
 
-	return type &&
-	       sscanf(line, "%*s %*s %u:%u %*s %8191s", &ret_line->dev_major, &ret_line->dev_minor,
-		      ret_line->point) == 3 &&
-	       sscanf(type + 3, "%63s", ret_line->type) == 1;
+/* Blank, tab, newline and backslash stand there as a backslash and three octal digits. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	while (*text) {
+		if (*text == '\\' && is_octal(text + 1)) {
+			*to++ = (char)((text[1] - '0') << 6 | (text[2] - '0') << 3 |
+				       (text[3] - '0'));
+			text += 4;
+		} else {
+			*to++ = *text++;
+		}
+	}
+	*to = 0;
+}
+
+/* Cuts the line up. */
+static bool parse_mount(char *line, struct mount_line *ret_line)
+{
+	char *type = strstr(line, " - ");
+	int point = 0, end = 0;
+
+	if (!type ||
+	    sscanf(line, "%*s %*s %u:%u %*s %n%*s%n", &ret_line->dev_major, &ret_line->dev_minor,
+		   &point, &end) != 2 ||
+	    !end)
+		return false;
+	type += 3;
+	type[strcspn(type, " \n")] = 0;
+	line[end] = 0;
+	unescape(line + point);
+	ret_line->point = line + point;
+	ret_line->type = type;
+	return true;
 }
 
 static FILE *open_mounts(pid_t pid)
@@ -90,19 +123,23 @@ static FILE *open_mounts(pid_t pid)
 static int look_up(pid_t pid, uint32_t dev_major, uint32_t dev_minor)
 {
 	_cleanup_fclose_ FILE *mounts = open_mounts(pid);
-	static char line[LINE_BYTES];
-	static struct mount_line parsed;
+	_cleanup_free_ char *line = NULL;
+	struct mount_line parsed;
+	size_t room_bytes = 0;
 
 	if (!mounts)
 		return -ESRCH;
-	while (fgets(line, sizeof(line), mounts))
+	while (getline(&line, &room_bytes, mounts) >= 0)
 		if (parse_mount(line, &parsed) && parsed.dev_major == dev_major &&
 		    parsed.dev_minor == dev_minor)
 			return is_remote_type(parsed.type);
 	return -ENOENT;
 }
 
-/* A guess, where the process is gone, is not kept: another one may have the device mounted. */
+/*
+ * A guess, where the process is gone, is not kept: another one may have the device mounted. The
+ * number of a device without a disk may be a server's as soon as it is unmounted.
+ */
 bool pp_remote_has(struct pp_remote *remote, pid_t pid, uint32_t dev_major, uint32_t dev_minor)
 {
 	uint64_t dev = makedev(dev_major, dev_minor), now = pp_monotonic_ns();
@@ -118,7 +155,9 @@ bool pp_remote_has(struct pp_remote *remote, pid_t pid, uint32_t dev_major, uint
 		r = look_up(getpid(), dev_major, dev_minor);
 	if (r < 0 && !is_read)
 		return dev_major == 0;
-	*known = (struct known){dev, now + KNOWN_NS, r < 0 ? dev_major == 0 : r};
+	known->dev = dev;
+	known->is_remote = r < 0 ? dev_major == 0 : r;
+	known->until_ns = now + (dev_major || known->is_remote ? KNOWN_NS : FLEETING_NS);
 	return known->is_remote;
 }
 
@@ -132,15 +171,14 @@ static bool lies_below(const char *path, const char *point)
 }
 
 /* The last of the longest that path lies below: mounts are listed in their order. */
-bool pp_remote_path(pid_t pid, const char *path)
+bool pp_remote_listed(FILE *mounts, const char *path)
 {
-	_cleanup_fclose_ FILE *mounts = open_mounts(pid);
-	static char line[LINE_BYTES];
-	static struct mount_line parsed;
-	size_t longest = 0;
+	_cleanup_free_ char *line = NULL;
+	struct mount_line parsed;
+	size_t room_bytes = 0, longest = 0;
 	bool is_remote = false;
 
-	while (mounts && fgets(line, sizeof(line), mounts)) {
+	while (getline(&line, &room_bytes, mounts) >= 0) {
 		if (!parse_mount(line, &parsed) || !lies_below(path, parsed.point) ||
 		    strlen(parsed.point) < longest)
 			continue;
@@ -148,6 +186,13 @@ bool pp_remote_path(pid_t pid, const char *path)
 		is_remote = is_remote_type(parsed.type);
 	}
 	return is_remote;
+}
+
+bool pp_remote_path(pid_t pid, const char *path)
+{
+	_cleanup_fclose_ FILE *mounts = open_mounts(pid);
+
+	return mounts && pp_remote_listed(mounts, path);
 }
 
 /* ---------------------------------------------------------------- children */

@@ -12,8 +12,8 @@
  * A device whose last child is still out is not asked again; all waiting together takes 2 % of the
  * time, up to half a second at once.
  *
- * Workload: a mount list each half minute and device (50 us), a child each new file of such a
- * device (1 ms). One owner, the tracker.
+ * Workload: a mount list each half minute and device, each second where it has neither disk nor
+ * server (50 us), a child each new file of such a device (1 ms). One owner, the tracker.
  */
 #ifndef PP_TRACK_REMOTE_H
 #define PP_TRACK_REMOTE_H
@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 struct pp_remote;
@@ -34,6 +35,8 @@ bool pp_remote_has(struct pp_remote *remote, pid_t pid, uint32_t dev_major, uint
 
 /* The same of an absolute path in the mounts of pid, no link followed. No state. */
 bool pp_remote_path(pid_t pid, const char *path);
+/* The same by a list of mounts as mountinfo has it. */
+bool pp_remote_listed(FILE *mounts, const char *path);
 
 /* In the child: fills answer; what it returns is told. */
 typedef int pp_remote_fn(void *context, void *answer);

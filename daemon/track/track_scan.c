@@ -66,6 +66,12 @@ bool pp_track_is_stale(const struct pp_track *track, const struct pp_image *imag
 	return image->is_stale || image->sure_ns < track->lost_ns;
 }
 
+/* When it surely ran what it is known to run: one that was forked may never have been looked at. */
+static uint64_t last_known_ns(const struct pp_image *image)
+{
+	return image->verified_ns > image->begin_ns ? image->verified_ns : image->begin_ns;
+}
+
 /* Figures known of the program may belong to the one that ran before an exec. */
 static void forget_program(struct pp_image *image)
 {
@@ -91,7 +97,7 @@ static int image_of(struct pp_track *track, pid_t pid, const struct pp_stat *sta
 			*ret_image = known;
 			return 0;
 		}
-		r = pp_images_add(&track->images, pid, known->verified_ns + 1, NULL, &image);
+		r = pp_images_add(&track->images, pid, last_known_ns(known) + 1, NULL, &image);
 		if (r)
 			return r;
 		image->exec_cnt = known->exec_cnt + 1;
@@ -135,6 +141,11 @@ static int keep_vma(void *context, const struct pp_vma *vma)
 	if (r)
 		return r;
 	r = pp_track_piece(track, scan->pid, vma, &piece);
+	/* A name for which there is no room costs its mapping only. */
+	if (r == -ENOSPC) {
+		pp_track_dropped(track, r);
+		return 0;
+	}
 	/* A mapping seen twice, because the list moved while it was read. */
 	if (!r && track->scanned_cnt && track->scanned[track->scanned_cnt - 1].end > piece.start) {
 		pathprof_mapped_file_put(piece.file);
@@ -168,6 +179,7 @@ static int read_process(struct pp_track *track, pid_t pid, struct pp_stat *ret_s
 	return 0;
 }
 
+/* Its mappings are sure once they are kept. */
 static void update_image(struct pp_image *image, const struct pp_stat *stat, uint64_t now_ns)
 {
 	memcpy(image->comm, stat->comm, sizeof(image->comm));
@@ -176,8 +188,7 @@ static void update_image(struct pp_image *image, const struct pp_stat *stat, uin
 	image->signature = stat->signature;
 	image->scanned_ns = now_ns;
 	image->verified_ns = now_ns;
-	image->sure_ns = now_ns;
-	image->is_stale = false;
+	image->is_stale = true;
 }
 
 static int keep_scan(struct pp_track *track, pid_t pid, const struct pp_stat *stat, uint64_t now_ns)
@@ -198,6 +209,10 @@ static int keep_scan(struct pp_track *track, pid_t pid, const struct pp_stat *st
 	if (!r)
 		r = pathprof_space_replace(image->space, track->scanned, track->scanned_cnt,
 					   now_ns);
+	if (!r) {
+		image->sure_ns = now_ns;
+		image->is_stale = false;
+	}
 	return r;
 }
 
@@ -252,13 +267,16 @@ static void rest_after_scan(struct pp_track *track, pid_t pid, uint64_t begin_ns
 		image->rescan_ns = now_ns + took_ns * PP_SCAN_REST;
 }
 
+static bool has_time(struct pp_track *track)
+{
+	return pp_pace_left(&track->pace, pp_monotonic_ns()) > -PP_PACE_DEBT_NS;
+}
+
 static bool may_scan(struct pp_track *track, pid_t pid)
 {
 	const struct pp_image *image = pp_images_newest(&track->images, pid);
-	uint64_t now_ns = pp_monotonic_ns();
 
-	return (!image || now_ns >= image->rescan_ns) &&
-	       pp_pace_left(&track->pace, now_ns) > -PP_PACE_DEBT_NS;
+	return (!image || pp_monotonic_ns() >= image->rescan_ns) && has_time(track);
 }
 
 static uint64_t cpu_ns_of(const struct pp_track *track)
@@ -356,6 +374,38 @@ void pp_track_bound_spaces(struct pp_track *track, uint64_t now_ns)
 	track->space_bytes = bytes;
 }
 
+static bool is_known(const struct pp_track *track, pid_t pid)
+{
+	const struct pp_image *image = pp_images_newest(&track->images, pid);
+
+	return image && !image->end_ns;
+}
+
+/* Those that nothing is known of, for as long as there is time. -EBUSY: some are left for later. */
+static int scan_unknown(struct pp_track *track, const pid_t *pids, size_t cnt)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		int r = is_known(track, pids[i]) ? 0 : pp_track_scan(track, pids[i]);
+
+		if (r == -EBUSY || r == -EAGAIN || r == -ETIME)
+			code = -EBUSY;
+		if (r == -EBUSY && !has_time(track))
+			break;
+	}
+	return code;
+}
+
+/* Those that were known before, and have to be read anew. One that rests keeps no other waiting. */
+static void scan_stale(struct pp_track *track, const pid_t *pids, size_t cnt)
+{
+	for (size_t i = 0; i < cnt && has_time(track); i++)
+		if (is_known(track, pids[i]) &&
+		    pp_track_is_stale(track, pp_images_newest(&track->images, pids[i])))
+			(void)pp_track_scan(track, pids[i]);
+}
+
 int pp_track_scan_all(struct pp_track *track)
 {
 	pid_t *pids;
@@ -364,10 +414,10 @@ int pp_track_scan_all(struct pp_track *track)
 
 	if (r)
 		return r;
-	/* those for which there is no time are read when somebody asks about them */
-	for (size_t i = 0; i < cnt && pp_track_scan(track, pids[i]) != -EBUSY; i++)
-		;
+	r = scan_unknown(track, pids, cnt);
+	if (!r)
+		scan_stale(track, pids, cnt);
 	free(pids);
 	pp_track_end_gone(track, pp_monotonic_ns());
-	return 0;
+	return r;
 }

@@ -78,7 +78,7 @@ uint64_t pp_track_suspended_ns(void);
 
 /*
  * The piece a mapping of pid is, with a reference to its file for the caller. -ENOENT: none that
- * runs; -ENOMEM.
+ * runs; -ENOSPC: no room for its name; -ENOMEM.
  */
 int pp_track_piece(struct pp_track *track, pid_t pid, const struct pp_vma *vma,
 		   struct pathprof_mapped_piece *ret_piece);
@@ -93,7 +93,10 @@ void pp_track_pay_reader(struct pp_track *track);
  * process or program than the one known. -ESRCH; -EAGAIN: it changed meanwhile, nothing was kept.
  */
 int pp_track_scan(struct pp_track *track, pid_t pid);
-/* Every process in view; ends those that are gone. */
+/*
+ * Every process in view, first those that nothing is known of; ends those that are gone. -EBUSY:
+ * there was no time for some of the first. Others are read when somebody asks about them.
+ */
 int pp_track_scan_all(struct pp_track *track);
 void pp_track_end_gone(struct pp_track *track, uint64_t now_ns);
 /* Whether what is known of image may have been overtaken by something that was not told. */

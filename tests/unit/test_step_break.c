@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -23,7 +24,7 @@
 #include "../../daemon/step/step_engine.h"
 
 #define STOP_CNT     3000
-#define WAIT_MS      2000
+#define WAIT_MS      60000
 #define DATA_WATCHED 4
 
 /* The child goes through these places in their order, for ever, and counts its rounds. */
@@ -353,7 +354,7 @@ static void burst_on(pid_t pid, enum pp_step_break_kind kind)
 	struct pp_step_limits limits = {.taken_wanted = 16,
 					.breaks = kind,
 					.step_max = 2000,
-					.time_ns = PP_NSEC_PER_SEC,
+					.time_ns = 60 * PP_NSEC_PER_SEC,
 					.lookahead = true};
 	struct pp_step_target target;
 	bool held = false;
@@ -538,9 +539,11 @@ static int open_on_cpus(void)
 /* Others may have some for a moment; whether so many can be opened in time. */
 static bool can_open_on_cpus(int cnt)
 {
-	for (int i = 0; i < 100; i++) {
-		if (open_on_cpus() >= cnt)
-			return true;
+	for (int i = 0; i < 600; i++) {
+		int opened = open_on_cpus();
+
+		if (opened >= cnt || opened < 0)
+			return opened >= cnt;
 		usleep(100000);
 	}
 	return false;
@@ -714,6 +717,73 @@ static void test_orphan(void)
 	pp_step_break_clear_orphan(child);
 }
 
+/* It sleeps where no interrupt reaches it until its child ends. */
+static void wait_in_vfork(volatile uint64_t *at)
+{
+	if (syscall(SYS_clone, CLONE_VFORK | SIGCHLD, 0, 0, 0, 0) == 0) {
+		sleep(1);
+		_exit(0);
+	}
+	step_break_ring(at);
+}
+
+static void until_state(pid_t pid, char state)
+{
+	struct pp_step_stat stat = {0};
+
+	for (int i = 0; i < WAIT_MS && stat.state != state; i++) {
+		usleep(1000);
+		if (pp_step_read_stat(pid, pid, &stat))
+			return;
+	}
+}
+
+/* Whoever does not stop in time is let go all the same. */
+static void test_sleeping_orphan(void)
+{
+	struct pp_step_status status = {.tracer = -1};
+	pid_t child = start(wait_in_vfork);
+
+	until_state(child, 'D');
+	pp_step_break_clear_orphan(child);
+	CU_ASSERT_EQUAL(pp_step_read_status(child, child, &status), 0);
+	CU_ASSERT_EQUAL(status.tracer, 0);
+	CU_ASSERT_TRUE(goes_on(child));
+	end(child);
+}
+
+static void count_signal(int number)
+{
+	rounds[1]++;
+}
+
+/* Sends itself a signal each round, and counts those that have not come. */
+static void raise_signals(volatile uint64_t *at)
+{
+	signal(SIGUSR1, count_signal);
+	at[1] = at[2] = 0;
+	for (;;) {
+		at[0]++;
+		raise(SIGUSR1);
+		at[2] += at[1] != at[0];
+		at[1] = at[0];
+	}
+}
+
+/* A signal that stops the thread ahead of the interrupt is handed on. */
+static void test_signalled_orphan(void)
+{
+	pid_t child = start(raise_signals);
+
+	for (int i = 0; i < 50; i++) {
+		CU_ASSERT_TRUE(goes_on(child));
+		pp_step_break_clear_orphan(child);
+	}
+	CU_ASSERT_TRUE(goes_on(child));
+	CU_ASSERT_EQUAL(rounds[2], 0);
+	end(child);
+}
+
 static const struct unit_test tests[] = {
 	{"perf's breakpoints strike where they were set", test_perf},
 	{"debug registers strike where they were set", test_ptrace},
@@ -732,5 +802,7 @@ static const struct unit_test tests[] = {
 	{"a stepper killed amid one leaves none of perf's", test_killed_amid},
 	{"perf's breakpoints that are refused later are told", test_right_lost},
 	{"registers that were left set are cleared", test_orphan},
+	{"a thread that does not stop to have them cleared is let go", test_sleeping_orphan},
+	{"a thread whose registers are cleared keeps its signals", test_signalled_orphan},
 };
 UNIT_SUITE(step_break, tests)

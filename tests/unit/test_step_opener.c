@@ -259,7 +259,7 @@ static void test_dead(void)
 static int end_asking(void)
 {
 	pp_step_opener_use(-1);
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < 6000; i++) {
 		if (waitpid(opener, NULL, WNOHANG) == opener)
 			return 0;
 		usleep(10000);
@@ -277,6 +277,9 @@ static int look_at_descriptors(void)
 {
 	if (!opens_on_target())
 		return 2;
+	/* Those that it has sent it closes a moment later. */
+	for (int i = 0; i < 6000 && events_of(opener) != 1; i++)
+		usleep(10000);
 	return events_of(opener) == 1 ? 0 : 3;
 }
 

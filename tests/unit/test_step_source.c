@@ -8,6 +8,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -22,8 +23,11 @@
 
 static volatile uint64_t sink;
 
+#define HELD_MAX 64
+
 struct tally {
-	uint64_t bursts, wrong, timed_out, held_ns;
+	uint64_t bursts, wrong, timed_out;
+	uint64_t held_ns[HELD_MAX]; /* of the first bursts */
 	pid_t pid;
 };
 
@@ -32,9 +36,10 @@ static void count(void *context, const struct pathprof_burst *burst,
 {
 	struct tally *tally = context;
 
+	if (tally->bursts < HELD_MAX)
+		tally->held_ns[tally->bursts] = burst->stopped_ns;
 	tally->bursts++;
 	tally->timed_out += burst->end == PATHPROF_END_TIME;
-	tally->held_ns += burst->stopped_ns;
 	tally->wrong += burst->pid != (__u32)tally->pid || burst->version != PATHPROF_ABI_VERSION;
 	for (uint32_t i = 1; i < burst->branch_cnt; i++)
 		tally->wrong += branches[i].from < burst->start && branches[i].from == 0;
@@ -165,6 +170,18 @@ static void test_proc(void)
 	deliver(PP_STEP_NO_PERF, "proc");
 }
 
+/* Bursts that a busy machine has delayed may come yet: until a second has brought none. */
+static void await_pause(struct pp_source *source, struct tally *tally)
+{
+	for (int second = 0; second < PATIENCE_S; second++) {
+		tally->bursts = 0;
+		CU_ASSERT_EQUAL(drain(source, tally, UINT64_MAX, 1), 0);
+		if (!tally->bursts)
+			return;
+	}
+	CU_FAIL("bursts go on");
+}
+
 static void test_death_is_told(void)
 {
 	struct tally tally = {.pid = start_spinner()};
@@ -173,7 +190,7 @@ static void test_death_is_told(void)
 
 	/* Without budget it holds nobody, and may be killed. */
 	CU_ASSERT_EQUAL(source->ops->configure(source, &pause), 0);
-	usleep(200000);
+	await_pause(source, &tally);
 	kill(pp_source_step_pid(source), SIGKILL);
 	CU_ASSERT_EQUAL(drain(source, &tally, UINT64_MAX, PATIENCE_S), -EPIPE);
 	CU_ASSERT_EQUAL(pp_source_step_pid(source), 0);
@@ -188,9 +205,7 @@ static void test_zero_budget(void)
 	struct pp_source_config pause = {.only_pid = tally.pid, .frequency_hz = 100};
 
 	CU_ASSERT_EQUAL(source->ops->configure(source, &pause), 0);
-	usleep(200000);
-	drain_once(source, &tally);
-	tally.bursts = 0;
+	await_pause(source, &tally);
 	CU_ASSERT_EQUAL(drain(source, &tally, 1, 1), 0);
 	CU_ASSERT_EQUAL(tally.bursts, 0);
 	source->ops->free(source);
@@ -299,8 +314,8 @@ static void test_rests_between_bursts(void)
 	end_spinner(tally.pid);
 }
 
-/* Bursts of thousands of instructions of a child, if the time for them is enough; mean and
- * time-outs. */
+/* Bursts of thousands of instructions of a child, if the time for them is enough; how long each was
+ * held, and time-outs. */
 static void hold_briefly(pid_t pid, uint64_t hold_max_ns, struct tally *ret_tally)
 {
 	struct pp_source *source = open_on(pid, 0);
@@ -330,6 +345,22 @@ static void test_hold_max(void)
 	CU_ASSERT(tally.timed_out * 2 > tally.bursts);
 }
 
+static int compare_ns(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+/* A few bursts that waited for a CPU on a busy machine do not move it. */
+static uint64_t median_ns(struct tally *tally)
+{
+	uint64_t cnt = tally->bursts < HELD_MAX ? tally->bursts : HELD_MAX;
+
+	qsort(tally->held_ns, cnt, sizeof(tally->held_ns[0]), compare_ns);
+	return tally->held_ns[cnt / 2];
+}
+
 /* One that waits is held for a fifth of the limit, the other for all of it. */
 static void test_hold_of_one_that_waits(void)
 {
@@ -337,7 +368,7 @@ static void test_hold_of_one_that_waits(void)
 
 	hold_briefly(start_spinner(), 5000000, &computes);
 	hold_briefly(start_waiter(), 5000000, &waits);
-	CU_ASSERT(waits.held_ns / waits.bursts < computes.held_ns / computes.bursts / 2);
+	CU_ASSERT(median_ns(&waits) < median_ns(&computes) / 2);
 }
 
 static void test_slow_reader(void)
@@ -357,11 +388,11 @@ static void test_slow_reader(void)
 	CU_ASSERT_EQUAL(kill(stepper, 0), 0);
 	CU_ASSERT_EQUAL(drain_once(source, &tally), 0);
 	/* Totals come twice a second, where the socket has room for them. */
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 20 * PATIENCE_S; i++) {
 		usleep(50000);
 		drain_once(source, &tally);
 		source->ops->stats(source, &stats);
-		if (stats.bursts + stats.drops[PATHPROF_DROP_QUEUE_FULL])
+		if (tally.bursts && stats.bursts + stats.drops[PATHPROF_DROP_QUEUE_FULL])
 			break;
 	}
 	/* Every burst was either read or counted. */
@@ -387,8 +418,8 @@ static bool has_wide_sockets(void)
 	return bytes >= wanted;
 }
 
-/* The daemon reads no bursts while it reads a large program, and a short recording has few. */
-static void test_short_pause(void)
+/* The bursts of the first pause that has sixty, and how many were lost by then. */
+static uint64_t bursts_of_pause(uint64_t *ret_lost)
 {
 	struct tally tally = {.pid = start_spinner()};
 	const struct pp_source_config config = {.only_pid = tally.pid,
@@ -400,21 +431,37 @@ static void test_short_pause(void)
 	struct pp_source_stats stats = {0};
 	struct pp_source *source = NULL;
 	int code = pp_source_step_open(&source, &config, PP_SOURCE_STEP_FORK, &error);
+	uint64_t bursts = 0;
 
 	CU_ASSERT_EQUAL_FATAL(code, 0);
-	for (useconds_t pause_us = 50000; tally.bursts < 60 && pause_us < 10000000; pause_us *= 2) {
+	for (useconds_t pause_us = 50000; bursts < 60 && pause_us < 10000000; pause_us *= 2) {
 		tally.bursts = 0;
 		usleep(pause_us);
 		drain_once(source, &tally);
+		bursts = tally.bursts;
 	}
 	await_stats(source, &tally, &stats);
-	CU_ASSERT(tally.bursts >= 60);
+	*ret_lost = stats.drops[PATHPROF_DROP_QUEUE_FULL];
+	source->ops->free(source);
+	end_spinner(tally.pid);
+	return bursts;
+}
+
+/*
+ * The daemon reads no bursts while it reads a large program, and a short recording has few. More
+ * than there is room for, as from a machine that was busy until just now, are no such pause.
+ */
+static void test_short_pause(void)
+{
+	uint64_t bursts = UINT64_MAX, lost = 0;
+
+	for (int i = 0; i < 20 && bursts > 150; i++)
+		bursts = bursts_of_pause(&lost);
+	CU_ASSERT(bursts >= 60 && bursts <= 150);
 	if (!has_wide_sockets())
 		unit_skip("no socket may have more than net.core.wmem_max");
 	else
-		CU_ASSERT_EQUAL(stats.drops[PATHPROF_DROP_QUEUE_FULL], 0);
-	source->ops->free(source);
-	end_spinner(tally.pid);
+		CU_ASSERT_EQUAL(lost, 0);
 }
 
 /* A stepper of our own, with its socket in our hand, greedy for the process `pid`. */

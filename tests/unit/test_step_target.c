@@ -5,26 +5,33 @@
  */
 #include "unit.h"
 
+#include <elf.h>
 #include <errno.h>
+#include <grp.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/sem.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "../../daemon/step/step_engine.h"
+#include "../../daemon/step/step_watch.h"
 
 static struct pp_step_holder holder;
 static volatile uint64_t sink;
@@ -338,7 +345,7 @@ static void test_owed_eintr(void)
 
 static void empty_limbo(void)
 {
-	for (int i = 0; i < 1000 && holder.limbo.cnt; i++) {
+	for (int i = 0; i < 12000 && holder.limbo.cnt; i++) {
 		usleep(5000);
 		pp_step_poll_limbo(&holder);
 	}
@@ -436,7 +443,7 @@ static void expect_ends(enum pp_step_break_kind breaks)
 	CU_ASSERT_EQUAL(end_after_signal(pid, breaks, SIGUSR2), PATHPROF_END_FULL);
 	CU_ASSERT_EQUAL(*handled, 0);
 	CU_ASSERT_EQUAL(end_after_signal(pid, breaks, SIGUSR1), PATHPROF_END_SIGNAL);
-	for (int i = 0; i < 1000 && !*handled; i++)
+	for (int i = 0; i < 6000 && !*handled; i++)
 		usleep(10000);
 	CU_ASSERT_EQUAL(*handled, 1);
 	CU_ASSERT_EQUAL(end_after_signal(pid, breaks, SIGTERM), PATHPROF_END_SIGNAL);
@@ -783,6 +790,235 @@ static void test_leaving(void)
 	CU_ASSERT_TRUE(pp_step_may_leave(&limbo));
 }
 
+/* What a process of two threads and the test tell each other. */
+struct second {
+	pid_t tid;
+	bool ends, executes;
+};
+static volatile struct second *second;
+
+static void *run_second(void *argument)
+{
+	second->tid = (pid_t)syscall(SYS_gettid);
+	while (!second->ends && !second->executes)
+		sink++;
+	if (second->executes)
+		execl("/bin/sleep", "sleep", "1000", NULL);
+	return NULL;
+}
+
+static void run_two(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, run_second, NULL))
+		_exit(3);
+	for (;;)
+		pause();
+}
+
+static pid_t start_two(void)
+{
+	pid_t pid;
+
+	*second = (struct second){0};
+	pid = start(run_two);
+	for (int i = 0; i < 10000 && !second->tid; i++)
+		usleep(1000);
+	CU_ASSERT_NOT_EQUAL_FATAL(second->tid, 0);
+	CU_ASSERT_EQUAL_FATAL(ptrace(PTRACE_SEIZE, pid, NULL, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(ptrace(PTRACE_SEIZE, second->tid, NULL, NULL), 0);
+	return pid;
+}
+
+/* The second thread leaves its number while the first one is in limbo, and is let go of. */
+static void release_second(pid_t pid, enum pp_step_stop expected)
+{
+	struct pp_step_target target = {.pid = pid, .tid = second->tid};
+	enum pp_step_stop stop = PP_STEP_STOP_LATE;
+	int signal = 0;
+
+	holder.limbo.targets[0] = (struct pp_step_target){.pid = pid, .tid = pid, .stepped = true};
+	holder.limbo.cnt = 1;
+	for (int i = 0; i < 10000 && stop == PP_STEP_STOP_LATE; i++) {
+		usleep(1000);
+		stop = pp_step_wait(&target, 0, &signal);
+	}
+	CU_ASSERT_EQUAL(stop, expected);
+	pp_step_release(&holder, &target, stop, signal);
+}
+
+/* A thread that ends beside its leader in limbo adds none; one that executes takes its place. */
+static void test_leader_in_limbo(void)
+{
+	struct pp_step_limbo *limbo = &holder.limbo;
+	struct pp_step_status status;
+	pid_t pid;
+
+	second = mmap(NULL, sizeof(*second), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	CU_ASSERT_FATAL(second != MAP_FAILED);
+	pid = start_two();
+	second->ends = true;
+	release_second(pid, PP_STEP_STOP_GONE);
+	CU_ASSERT_EQUAL(limbo->cnt, 1);
+	CU_ASSERT_TRUE(limbo->targets[0].stepped);
+	limbo->cnt = 0;
+	CU_ASSERT_EQUAL(end(pid), SIGKILL);
+	pid = start_two();
+	second->executes = true;
+	release_second(pid, PP_STEP_STOP_MOVED);
+	CU_ASSERT_EQUAL(limbo->cnt, 1);
+	CU_ASSERT_EQUAL(limbo->targets[0].tid, pid);
+	CU_ASSERT_FALSE(limbo->targets[0].stepped);
+	empty_limbo();
+	CU_ASSERT_EQUAL(limbo->cnt, 0);
+	CU_ASSERT_EQUAL_FATAL(pp_step_read_status(pid, pid, &status), 0);
+	CU_ASSERT_EQUAL(status.tracer, 0);
+	CU_ASSERT_EQUAL(end(pid), SIGKILL);
+	munmap((void *)second, sizeof(*second));
+}
+
+/* Registers that stay set in a sleeping target are named in the page once another is let go. */
+static void test_registers_in_limbo(void)
+{
+	struct pp_step_hold hold = {0};
+	struct pp_step_target other = {.pid = getpid(), .tid = getpid()};
+	struct pp_step_target target = {.stepped = true};
+
+	holder.pin.hold = &hold;
+	target.pid = target.tid = start(sleep_long);
+	target.breaks = (struct pp_step_break){
+		.kind = PP_STEP_BREAK_PTRACE, .tid = target.tid, .cnt = PP_STEP_BREAK_POKED};
+	pp_step_publish_armed(&holder.pin, &target);
+	pp_step_release(&holder, &target, PP_STEP_STOP_LATE, 0);
+	pp_step_publish_armed(&holder.pin, &other);
+	pp_step_release(&holder, &other, PP_STEP_STOP_GONE, 0);
+	CU_ASSERT_EQUAL(hold.armed, 1);
+	CU_ASSERT_EQUAL(hold.tid, target.tid);
+	CU_ASSERT_FALSE(pp_step_watch_may_kill(&hold, 'S'));
+	CU_ASSERT_EQUAL(end(target.pid), SIGKILL);
+	empty_limbo();
+	CU_ASSERT_EQUAL(hold.armed, 0);
+	CU_ASSERT_TRUE(pp_step_watch_may_kill(&hold, 'S'));
+	holder.pin.hold = NULL;
+}
+
+#define GROUP_CNT 400
+
+/* Groups of ten digits each: more than 4 KB of its status. */
+static void spin_in_many_groups(void)
+{
+	gid_t groups[GROUP_CNT];
+
+	for (unsigned int i = 0; i < GROUP_CNT; i++)
+		groups[i] = 4000000000u + i;
+	if (setgroups(GROUP_CNT, groups))
+		_exit(3);
+	signal(SIGUSR1, on_alarm);
+	spin_under_filter();
+}
+
+static void test_many_groups(void)
+{
+	struct pp_step_status status = {0};
+	struct pp_step_target target;
+	pid_t pid = geteuid() ? 0 : start_spinning(spin_in_many_groups);
+
+	if (!pid || has_ended(pid, &(int){0})) {
+		unit_skip("needs the right to any group");
+		return;
+	}
+	CU_ASSERT_EQUAL(catch_spinning(pid, &target), PP_STEP_HELD);
+	pp_step_release(&holder, &target, PP_STEP_STOP_OURS, 0);
+	CU_ASSERT_EQUAL(pp_step_read_status(pid, pid, &status), 0);
+	CU_ASSERT(status.caught & PP_STEP_SIGNAL_BIT(SIGUSR1));
+	CU_ASSERT_EQUAL(status.seccomp, SECCOMP_MODE_FILTER);
+	CU_ASSERT(status.switches > 0);
+	CU_ASSERT_EQUAL(end(pid), SIGKILL);
+}
+
+/* ---- a 32-bit program */
+
+#define PROGRAM_AT 0x8048000
+
+/* A whole program: a jump to itself. */
+struct program {
+	Elf32_Ehdr head;
+	Elf32_Phdr segment;
+	unsigned char code[2];
+};
+static const struct program program = {
+	.head = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS32, ELFDATA2LSB,
+			     EV_CURRENT},
+		 .e_type = ET_EXEC,
+		 .e_machine = EM_386,
+		 .e_version = EV_CURRENT,
+		 .e_entry = PROGRAM_AT + offsetof(struct program, code),
+		 .e_phoff = offsetof(struct program, segment),
+		 .e_ehsize = sizeof(Elf32_Ehdr),
+		 .e_phentsize = sizeof(Elf32_Phdr),
+		 .e_phnum = 1},
+	.segment = {.p_type = PT_LOAD,
+		    .p_vaddr = PROGRAM_AT,
+		    .p_filesz = sizeof(struct program),
+		    .p_memsz = sizeof(struct program),
+		    .p_flags = PF_R | PF_X,
+		    .p_align = 4096},
+	.code = {0xeb, 0xfe},
+};
+static char program_path[256];
+
+static void execute_program(void)
+{
+	execl(program_path, "program", NULL);
+	_exit(127);
+}
+
+/* Once it has executed the program; 0: it cannot be executed here. */
+static pid_t start_program(void)
+{
+	FILE *file;
+	struct pp_step_stat stat;
+	pid_t pid;
+
+	snprintf(program_path, sizeof(program_path), "%s/program", unit_tmpdir());
+	file = fopen(program_path, "we");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	CU_ASSERT_EQUAL(fwrite(&program, sizeof(program), 1, file), 1);
+	CU_ASSERT_EQUAL(fclose(file), 0);
+	CU_ASSERT_EQUAL(chmod(program_path, 0755), 0);
+	pid = start(execute_program);
+	for (int i = 0; i < 10000; i++) {
+		if (has_ended(pid, &(int){0}))
+			return 0;
+		if (!pp_step_read_stat(pid, 0, &stat) && !stat.forked)
+			return pid;
+		usleep(1000);
+	}
+	return pid;
+}
+
+/* Its file, which may lie with a server that does not answer, is not opened. */
+static void test_32bit(void)
+{
+	struct inotify_event event;
+	struct pp_step_target target;
+	pid_t pid = start_program();
+	int notices;
+
+	if (!pid) {
+		unit_skip("32-bit programs are not executed here");
+		return;
+	}
+	notices = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	CU_ASSERT(inotify_add_watch(notices, program_path, IN_OPEN) >= 0);
+	CU_ASSERT_EQUAL(catch_spinning(pid, &target), PATHPROF_DROP_32BIT);
+	CU_ASSERT(read(notices, &event, sizeof(event)) < 0 && errno == EAGAIN);
+	close(notices);
+	CU_ASSERT_EQUAL(end(pid), SIGKILL);
+}
+
 static void test_refusals(void)
 {
 	struct pp_step_target target;
@@ -794,7 +1030,8 @@ static void test_refusals(void)
 	CU_ASSERT_EQUAL(catch_spinning(pid, &target), PATHPROF_DROP_STOPPED);
 	kill(pid, SIGCONT);
 	CU_ASSERT_EQUAL_FATAL(ptrace(PTRACE_SEIZE, pid, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(catch_spinning(pid, &target), PATHPROF_DROP_TRACED);
+	target = (struct pp_step_target){.pid = pid, .tid = pid};
+	CU_ASSERT_EQUAL(pp_step_catch(&holder, &target), PATHPROF_DROP_TRACED);
 	CU_ASSERT_EQUAL(end(pid), SIGKILL);
 	/* at once: somebody else may have its number soon */
 	target = (struct pp_step_target){.pid = pid, .tid = pid};
@@ -805,7 +1042,7 @@ static void test_killed_while_held(void)
 {
 	static const struct pp_step_limits limits = {.taken_wanted = 16,
 						     .step_max = 1500,
-						     .time_ns = PP_NSEC_PER_SEC,
+						     .time_ns = 60 * PP_NSEC_PER_SEC,
 						     .lookahead = true};
 	static struct pp_step_record record;
 	struct pp_step_target target;
@@ -948,6 +1185,10 @@ static const struct unit_test tests[] = {
 	{"threads on isolated CPUs are left alone", test_isolated},
 	{"who may be about to execute is left alone by who lacks rights", test_starting},
 	{"only what would be left behind keeps the stepper", test_leaving},
+	{"a process has one place in limbo, whatever its threads do", test_leader_in_limbo},
+	{"registers that stay set in a sleeping target are named", test_registers_in_limbo},
+	{"who is in hundreds of groups is held", test_many_groups},
+	{"a 32-bit program is told by what the kernel told it", test_32bit},
 	{"stopped, traced and ended targets are told apart", test_refusals},
 	{"a target killed while held is reaped", test_killed_while_held},
 	{"a held target is tied and untied", test_pin},

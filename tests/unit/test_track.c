@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -208,6 +209,48 @@ static bool resolves_soon(struct pp_track *track, pid_t pid, uint64_t address,
 	return resolves_soon_at(track, pid, 0, address, ret_location);
 }
 
+/* As resolves_soon(): what a scan returns that is not put off. */
+static int scan_soon(struct pp_track *track, pid_t pid)
+{
+	int r = -EBUSY;
+
+	for (int i = 0; i < 1000 && (r == -EBUSY || r == -ETIME || r == -EAGAIN); i++) {
+		struct pp_image *image = pp_images_newest(&track->images, pid);
+
+		if (image)
+			image->rescan_ns = 0;
+		track->pace.left_ns = PP_PACE_SAVED_NS;
+		r = pp_track_scan(track, pid);
+		if (r)
+			usleep(10000);
+		/* events wait that are to be applied */
+		if (r == -EAGAIN)
+			CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+	}
+	return r;
+}
+
+/* As resolves_soon(): a process that cannot be read in time is not told for a while. */
+static const struct pp_track_process *process_soon_at(struct pp_track *track, pid_t pid,
+						      uint64_t time_ns)
+{
+	const struct pp_track_process *process = pp_track_process_at(track, pid, time_ns);
+	uint64_t end_ns = now_ns() + 60000000000ull;
+
+	while (!process && now_ns() < end_ns) {
+		struct pp_image *image = pp_images_newest(&track->images, pid);
+
+		if (image)
+			image->rescan_ns = 0;
+		usleep(10000);
+		process = pp_track_process_at(track, pid, time_ns);
+	}
+	CU_ASSERT_PTR_NOT_NULL_FATAL(process);
+	if (!process)
+		abort();
+	return process;
+}
+
 /* ---------------------------------------------------------------- own process */
 
 static void check_self(bool no_perf)
@@ -289,11 +332,7 @@ static void check_exec(bool no_perf, pid_t only_self, bool rests)
 	early_ns = now_ns();
 	CU_ASSERT_FATAL(resolves_soon_at(track, child.pid, early_ns, old_address, &location));
 	CU_ASSERT(same_id(&location.id, &before));
-	process = pp_track_process(track, child.pid);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(process);
-	if (!process)
-		return;
-	exec_cnt = process->exec_cnt;
+	exec_cnt = process_soon_at(track, child.pid, 0)->exec_cnt;
 	if (rests)
 		pp_images_newest(&track->images, child.pid)->rescan_ns = UINT64_MAX;
 	tell(&child);
@@ -302,19 +341,19 @@ static void check_exec(bool no_perf, pid_t only_self, bool rests)
 	while (!is_another_program(track, child.pid, exec_cnt) &&
 	       now_ns() < early_ns + 60000000000ull)
 		CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
-	CU_ASSERT_EQUAL_FATAL(pp_track_resolve(track, child.pid, now_ns(), new_address, &location),
-			      0);
+	CU_ASSERT_FATAL(resolves_soon(track, child.pid, new_address, &location));
 	CU_ASSERT(same_id(&location.id, &after));
-	CU_ASSERT_EQUAL(pp_track_process(track, child.pid)->exec_cnt, exec_cnt + 1);
-	CU_ASSERT(same_id(&pp_track_process(track, child.pid)->exe_id, &after));
-	CU_ASSERT_STRING_EQUAL(pp_track_process(track, child.pid)->comm, "sleep");
+	process = process_soon_at(track, child.pid, 0);
+	CU_ASSERT_EQUAL(process->exec_cnt, exec_cnt + 1);
+	CU_ASSERT(same_id(&process->exe_id, &after));
+	CU_ASSERT_STRING_EQUAL(process->comm, "sleep");
 	/* A burst from before the exec still finds what ran then, and nothing of what came after.
 	 */
 	CU_ASSERT_FATAL(resolves_soon_at(track, child.pid, early_ns, old_address, &location));
 	CU_ASSERT(same_id(&location.id, &before));
 	CU_ASSERT_EQUAL(pp_track_resolve(track, child.pid, early_ns, new_address, &location),
 			-ENOENT);
-	CU_ASSERT_EQUAL(pp_track_process_at(track, child.pid, early_ns)->exec_cnt, exec_cnt);
+	CU_ASSERT_EQUAL(process_soon_at(track, child.pid, early_ns)->exec_cnt, exec_cnt);
 	finish(&child);
 	/* And one from before the end, after it. */
 	CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
@@ -341,6 +380,98 @@ static void test_exec_of_one_tree(void)
 {
 	check_exec(false, 1, false);
 }
+
+/* The program of a forked process that executes unseen ran after its fork, not before all else. */
+static void test_lost_exec_after_a_fork(void)
+{
+	struct child child = start(exec_when_told, "/bin/sleep");
+	struct pp_track *track = new_track(true, 0);
+	struct pp_perf_record record = {
+		.kind = PP_PERF_FORK, .pid = child.pid, .tid = child.pid, .parent_pid = getpid()};
+	const struct pp_image *image;
+	struct pp_stat stat;
+
+	CU_ASSERT_EQUAL_FATAL(scan_soon(track, getpid()), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_proc_stat(child.pid, &stat), 0);
+	record.time_ns = stat.start_time * track->tick_ns - pp_track_suspended_ns();
+	pp_track_apply(track, &record);
+	tell(&child);
+	(void)await_exec(&child);
+	CU_ASSERT_EQUAL(scan_soon(track, child.pid), 0);
+	image = pp_images_newest(&track->images, child.pid);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(image);
+	CU_ASSERT_EQUAL(image->exec_cnt, 1);
+	CU_ASSERT(image->begin_ns > record.time_ns);
+	CU_ASSERT(image->older && image->older->end_ns > record.time_ns);
+	finish(&child);
+	pp_track_free(track);
+}
+
+/* ---------------------------------------------------------------- a tree */
+
+static void be_two(int in, int out, const char *argument)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	else
+		say(out, (uint64_t)pid);
+	for (;;)
+		pause();
+}
+
+/* After a loss each process of the tree is found in the end, whoever rests and whatever it takes.
+ */
+static void test_tree_is_found(void)
+{
+	struct child child = start(be_two, NULL);
+	pid_t member = (pid_t)hear(&child);
+	struct pp_track *track = new_track(true, child.pid);
+
+	CU_ASSERT_EQUAL_FATAL(scan_soon(track, child.pid), 0);
+	pp_images_newest(&track->images, child.pid)->rescan_ns = UINT64_MAX;
+	track->is_behind = true;
+	track->pace.left_ns = -1000 * PP_PACE_DEBT_NS;
+	CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+	CU_ASSERT_TRUE(track->is_behind);
+	for (int i = 0; i < 1000 && track->is_behind; i++) {
+		track->resync_ns = 0;
+		track->pace.left_ns = PP_PACE_SAVED_NS;
+		CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+		usleep(10000);
+	}
+	CU_ASSERT_FALSE(track->is_behind);
+	CU_ASSERT_PTR_NOT_NULL(pp_images_newest(&track->images, member));
+	finish(&child);
+	pp_track_free(track);
+}
+
+/* Forks of a pause are thrown away at its end, after the tree was looked through at its beginning.
+ */
+static void test_tree_after_a_pause(void)
+{
+	struct pp_track *track = new_track(false, getpid());
+
+	if (has_perf(track)) {
+		track->resync_ns = UINT64_MAX;
+		track->pace.left_ns = -PP_PACE_DEBT_NS;
+		CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+		CU_ASSERT_NOT_EQUAL(track->paused_ns, 0);
+		CU_ASSERT_TRUE(track->is_behind);
+		track->is_behind = false;
+		track->paused_ns = 1;
+		track->pace.left_ns = PP_PACE_SAVED_NS;
+		CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+		CU_ASSERT_EQUAL(track->paused_ns, 0);
+		CU_ASSERT_TRUE(track->is_behind);
+	} else {
+		unit_skip("events are refused");
+	}
+	pp_track_free(track);
+}
+
+/* ---------------------------------------------------------------- short lives */
 
 static pid_t run_true(void)
 {
@@ -388,7 +519,6 @@ static void test_exec_that_waits(void)
 {
 	struct child child = start(exec_when_told, "/bin/sleep");
 	struct pp_track *track = new_track(false, child.pid);
-	const struct pp_track_process *process;
 	struct pp_location location;
 	uint64_t early_ns = now_ns();
 
@@ -400,10 +530,8 @@ static void test_exec_that_waits(void)
 		CU_ASSERT_EQUAL(pp_perf_drain(track->perf), 0);
 		CU_ASSERT(pp_perf_is_pending(track->perf, child.pid));
 		pp_images_newest(&track->images, child.pid)->verified_ns = 0;
-		process = pp_track_process_at(track, child.pid, early_ns);
-		CU_ASSERT(process && process->exec_cnt == 0);
-		process = pp_track_process(track, child.pid);
-		CU_ASSERT(process && process->exec_cnt == 1);
+		CU_ASSERT_EQUAL(process_soon_at(track, child.pid, early_ns)->exec_cnt, 0);
+		CU_ASSERT_EQUAL(process_soon_at(track, child.pid, 0)->exec_cnt, 1);
 	} else {
 		unit_skip("events are refused");
 	}
@@ -491,6 +619,46 @@ static void test_deleted(void)
 	check_deleted(true);
 }
 
+/* ---------------------------------------------------------------- names */
+
+/* A process that has executed that program, and been read. */
+static struct child start_program(struct pp_track *track, const char *program, int *ret_r)
+{
+	struct child child = start(exec_when_told, program);
+
+	tell(&child);
+	(void)await_exec(&child);
+	*ret_r = scan_soon(track, child.pid);
+	return child;
+}
+
+/* Where names have taken their room, a new program keeps the files that are known. */
+static void test_no_room_for_names(void)
+{
+	struct pp_track *track = new_track(true, 0);
+	const struct pp_image *image;
+	struct child known, unknown;
+	char path[256];
+	size_t bytes;
+	int r;
+
+	snprintf(path, sizeof(path), "%s/unknown", unit_tmpdir());
+	copy_program("/bin/sleep", path);
+	known = start_program(track, "/bin/sleep", &r);
+	CU_ASSERT_EQUAL(r, 0);
+	bytes = track->files.bytes;
+	track->files.bytes = PATHPROF_MAPPED_FILES_BYTES_MAX;
+	unknown = start_program(track, path, &r);
+	track->files.bytes = bytes;
+	CU_ASSERT_EQUAL(r, 0);
+	image = pp_images_newest(&track->images, unknown.pid);
+	CU_ASSERT(image && image->space->piece_cnt > 0);
+	CU_ASSERT(track->drops[PP_TRACK_DROP_MAPPINGS] > 0);
+	finish(&known);
+	finish(&unknown);
+	pp_track_free(track);
+}
+
 /* ---------------------------------------------------------------- mappings */
 
 /* Anonymous code, a memory file, and its first page moved where no event tells. */
@@ -537,6 +705,8 @@ static void check_generated(bool no_perf)
 	moved = hear(&child);
 	CU_ASSERT_NOT_EQUAL_FATAL(moved, 0);
 	CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+	/* a read for its age would find it as well */
+	pp_images_newest(&track->images, child.pid)->scanned_ns = now_ns();
 	CU_ASSERT(resolves_soon(track, child.pid, moved + 7, &location));
 	CU_ASSERT_EQUAL(location.offset, moved + 7);
 	pp_track_stats(track, &stats);
@@ -612,6 +782,7 @@ static void test_repairs_are_limited(void)
 	uint64_t begin_ns = now_ns(), most;
 
 	CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+	CU_ASSERT_EQUAL_FATAL(scan_soon(track, child.pid), 0);
 	for (uint64_t i = 1; i <= 5000; i++)
 		CU_ASSERT_EQUAL(pp_track_resolve(track, child.pid, 0, i, &location), -ENOENT);
 	/* 1, 2, 4 ms apart and so on, then a second. */
@@ -645,6 +816,7 @@ static void check_jit_symbols(bool no_perf)
 
 	CU_ASSERT_EQUAL(hear(&child), 1);
 	CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+	CU_ASSERT_EQUAL_FATAL(scan_soon(track, child.pid), 0);
 	CU_ASSERT_EQUAL(pp_track_jit_symbol(track, child.pid, 0x70ff, name, sizeof(name), &begin,
 					    &len_bytes),
 			0);
@@ -689,6 +861,11 @@ static const struct unit_test tests[] = {
 	{"an exec is followed by /proc alone", test_exec_proc_only},
 	{"an exec is followed while reading it rests", test_exec_while_it_rests},
 	{"an exec is followed in the tree of one process", test_exec_of_one_tree},
+	{"an exec after a fork, neither read, is no older than the fork",
+	 test_lost_exec_after_a_fork},
+	{"a tree is found whole after a loss", test_tree_is_found},
+	{"a tree is looked through again after a pause", test_tree_after_a_pause},
+	{"a program without room for its name keeps its libraries", test_no_room_for_names},
 	{"events behind those of an earlier look are applied", test_events_behind_others},
 	{"an exec that waits to be applied hides nothing", test_exec_that_waits},
 	{"200 short-lived programs are identified after their end", test_short_lived},

@@ -127,12 +127,35 @@ static void test_memory_is_bounded(void)
 	CU_ASSERT_PTR_NULL(budget->maps);
 }
 
+/* Room for a part of what lines take is none: nothing is taken. */
+static void test_nothing_is_taken_for_nothing(void)
+{
+	const uint64_t bytes = PP_JIT_BYTES_MAX - 10000;
+	struct pp_jit_budget *budget = new_budget();
+	struct pp_jit *jit;
+	size_t used_bytes;
+
+	CU_ASSERT_EQUAL_FATAL(pp_jit_new(&jit, budget), 0);
+	budget->bytes = bytes;
+	for (int i = 0; i < 3; i++)
+		CU_ASSERT_EQUAL(pp_jit_add(jit, "1 1 a\n", 6, &used_bytes), -ENOSPC);
+	CU_ASSERT_EQUAL(budget->bytes, bytes);
+	budget->bytes = 0;
+	add(jit, "1 1 a\n");
+	CU_ASSERT_STRING_EQUAL(name_at(jit, 1), "a");
+	pp_jit_free(jit);
+	CU_ASSERT_EQUAL(budget->bytes, 0);
+}
+
+#define MANY 16
+
 static void test_idle_maps_make_room(void)
 {
 	struct pp_jit_budget *budget = new_budget();
-	struct pp_jit *maps[6], *late;
+	struct pp_jit *maps[MANY], *late;
 
-	for (size_t i = 0; i < 6; i++) {
+	/* the last ones find little more than room for a name */
+	for (size_t i = 0; i < MANY; i++) {
 		CU_ASSERT_EQUAL_FATAL(pp_jit_new(&maps[i], budget), 0);
 		fill(maps[i]);
 	}
@@ -143,7 +166,7 @@ static void test_idle_maps_make_room(void)
 	/* the one that nobody has asked for longest */
 	CU_ASSERT_STRING_EQUAL(name_at(maps[0], 1), "");
 	CU_ASSERT_STRING_EQUAL(name_at(late, 1), "a");
-	for (size_t i = 0; i < 6; i++)
+	for (size_t i = 0; i < MANY; i++)
 		pp_jit_free(maps[i]);
 	pp_jit_free(late);
 }
@@ -167,6 +190,7 @@ static void test_no_time_left(void)
 	struct pp_jit_budget *budget = new_budget();
 	struct pp_jit_symbol symbol;
 	struct pp_jit *jit;
+	uint64_t begin_ns;
 
 	CU_ASSERT_EQUAL_FATAL(pp_jit_new(&jit, budget), 0);
 	add(jit, "10 10 one\n");
@@ -179,11 +203,13 @@ static void test_no_time_left(void)
 	exhaust(budget);
 	CU_ASSERT_STRING_EQUAL(name_at(jit, 0x10), "one");
 	CU_ASSERT_STRING_EQUAL(name_at(jit, 0x20), "");
-	/* it comes back by and by */
+	/* it comes back by and by, and work takes of it */
 	budget->left_ns = 0;
 	budget->last_ns -= 1000000000;
+	begin_ns = budget->last_ns;
 	CU_ASSERT_STRING_EQUAL(name_at(jit, 0x20), "two");
-	CU_ASSERT(budget->left_ns < PP_JIT_TIME_PPM * 1000);
+	CU_ASSERT(budget->left_ns <
+		  (int64_t)((budget->last_ns - begin_ns) * PP_JIT_TIME_PPM / 1000000));
 	pp_jit_free(jit);
 }
 
@@ -252,6 +278,18 @@ static void test_last_line_wins(void)
 
 static char map_path[64];
 
+/* A busy machine may take all of the time from one reading: the next goes on with all of it. */
+static int refresh(struct pp_jit *jit)
+{
+	int r = -EAGAIN;
+
+	for (int i = 0; i < 1000 && r == -EAGAIN; i++) {
+		the_budget.last_ns = 0;
+		r = pp_jit_refresh(jit, getpid(), 0);
+	}
+	return r;
+}
+
 static void write_map(const char *mode, const char *text)
 {
 	FILE *file = fopen(map_path, mode);
@@ -303,7 +341,7 @@ static void test_replaced_without_end(void)
 {
 	struct pp_jit_budget *budget = new_budget();
 	char one[sizeof(map_path) + 8], two[sizeof(map_path) + 8];
-	uint64_t begin_ns, cpu_ns, rounds = 0;
+	uint64_t begin_ns, cpu_ns, back_ns, longest_ns = 0;
 	struct pp_jit_symbol symbol;
 	struct pp_jit *jit;
 
@@ -315,18 +353,22 @@ static void test_replaced_without_end(void)
 	CU_ASSERT_EQUAL_FATAL(pp_jit_new(&jit, budget), 0);
 	begin_ns = clock_ns(CLOCK_MONOTONIC);
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	for (; clock_ns(CLOCK_MONOTONIC) - begin_ns < 2000000000; rounds++) {
+	for (int i = 0; i < 6 || clock_ns(CLOCK_MONOTONIC) - begin_ns < 2000000000; i++) {
+		uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), took_ns;
+
 		unlink(map_path);
-		CU_ASSERT_EQUAL(link(rounds % 2 ? one : two, map_path), 0);
+		CU_ASSERT_EQUAL(link(i % 2 ? one : two, map_path), 0);
 		(void)pp_jit_refresh(jit, getpid(), 0);
 		(void)pp_jit_find(jit, 0x10, &symbol);
+		took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+		longest_ns = took_ns > longest_ns ? took_ns : longest_ns;
 		usleep(10000);
 	}
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-	CU_ASSERT(rounds > 5);
+	back_ns = (clock_ns(CLOCK_MONOTONIC) - begin_ns) * PP_JIT_TIME_PPM / 1000000;
 	CU_ASSERT(budget->postponed > 0);
-	/* at once, what comes back in two seconds, and the last piece of work, slow as it may be */
-	CU_ASSERT(cpu_ns < 500000000);
+	/* at once, what came back, the last piece of work, slow as it may be, and the looks */
+	CU_ASSERT(cpu_ns < PP_JIT_TIME_MAX_NS + back_ns + longest_ns + 300000000);
 	unlink(map_path);
 	unlink(one);
 	unlink(two);
@@ -347,7 +389,7 @@ static void test_line_without_end(void)
 	fputs("\n30 10 behind\n", file);
 	fclose(file);
 	CU_ASSERT_EQUAL_FATAL(pp_jit_new(&jit, new_budget()), 0);
-	CU_ASSERT_EQUAL(pp_jit_refresh(jit, getpid(), 0), 0);
+	CU_ASSERT_EQUAL(refresh(jit), 0);
 	CU_ASSERT_STRING_EQUAL(name_at(jit, 0x10), "before");
 	CU_ASSERT_STRING_EQUAL(name_at(jit, 0x20), "");
 	CU_ASSERT_STRING_EQUAL(name_at(jit, 0x30), "behind");
@@ -414,6 +456,7 @@ static const struct unit_test tests[] = {
 	{"a symbol covers its addresses and no other", test_lines},
 	{"what is no symbol line is passed over", test_hostile_lines},
 	{"the memory of all maps together is bounded", test_memory_is_bounded},
+	{"what there is no room for takes none", test_nothing_is_taken_for_nothing},
 	{"maps that nobody asks for make room for others", test_idle_maps_make_room},
 	{"without time what is known already is known", test_no_time_left},
 	{"the last line that covers an address wins", test_last_line_wins},

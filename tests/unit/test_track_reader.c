@@ -164,6 +164,13 @@ static pid_t find_child(void)
 	return found;
 }
 
+/* A reader that was killed ends late on a busy machine. */
+static void await_no_child(void)
+{
+	for (int i = 0; i < 6000 && find_child(); i++)
+		usleep(10000);
+}
+
 static void test_replaced(void)
 {
 	struct sum told = {0};
@@ -176,8 +183,7 @@ static void test_replaced(void)
 	child = find_child();
 	CU_ASSERT_FATAL(child > 0);
 	kill(child, SIGKILL);
-	for (int i = 0; i < 6000 && find_child(); i++)
-		usleep(10000);
+	await_no_child();
 	CU_ASSERT(pp_reader_vmas(reader, getpid(), 0, add, &told) > 0);
 	child = find_child();
 	CU_ASSERT_FATAL(child > 0);
@@ -189,6 +195,7 @@ static void test_replaced(void)
 	CU_ASSERT(pp_reader_vmas(reader, getpid(), 0, add, &told) > 0);
 	CU_ASSERT_NOT_EQUAL(find_child(), child);
 	pp_reader_free(reader);
+	await_no_child();
 	CU_ASSERT_EQUAL(find_child(), 0);
 }
 
@@ -216,7 +223,7 @@ static void test_waiting_bounded(void)
 		r = pp_reader_vmas(reader, other, 0, add, &told);
 	}
 	CU_ASSERT_EQUAL(r, -ETIMEDOUT);
-	for (int i = 0; i < 600 && r == -ETIMEDOUT; i++) {
+	for (int i = 0; i < 600 && (r == -ETIMEDOUT || r == -ETIME); i++) {
 		usleep(100000);
 		r = pp_reader_vmas(reader, other, 0, add, &told);
 	}
@@ -320,9 +327,9 @@ static void test_blames_oldest(void)
 	CU_ASSERT(pp_silent_holds(oldest));
 	CU_ASSERT_FALSE(pp_silent_holds(last));
 	/* another reader follows; a slow end of the first is paid for before that, by waiting */
-	for (int i = 0; i < 100 && r == -ETIMEDOUT; i++) {
+	for (int i = 0; i < 600 && (r == -ETIMEDOUT || r == -ETIME); i++) {
 		r = pp_reader_vmas(deaf.reader, last, 0, add, &told);
-		if (r == -ETIMEDOUT)
+		if (r < 0)
 			usleep(100000);
 	}
 	CU_ASSERT(r > MANY);
