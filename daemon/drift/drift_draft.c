@@ -228,7 +228,8 @@ static const struct pathprof_alert_rule *rule_of(const struct pp_drift_alerts *a
 	return NULL;
 }
 
-/* The alert that was told of is over, by the figures of the one that resolved last. */
+/* The alert that was told of is over: its rule, and its rule's figure when the last one resolved.
+ */
 static void set_alert(const struct pp_drift_telling *telling, struct pp_drift_draft *draft,
 		      struct pp_drift_alert *alert)
 {
@@ -236,8 +237,12 @@ static void set_alert(const struct pp_drift_telling *telling, struct pp_drift_dr
 
 	draft->alert = alert;
 	draft->state.fired_ns = alert->state.fired_ns;
-	if (draft->has_rule && rule)
+	if (!draft->has_rule) {
+		draft->state.value = alert->state.value;
+	} else if (rule) {
 		draft->rule = *rule;
+		draft->state.value = pathprof_alert_input_of(rule->metric, &draft->drift, 0).value;
+	}
 }
 
 static void tell_of(struct pp_drift_telling *telling, const struct pp_drift_news *news,

@@ -178,6 +178,8 @@ void pp_drift_judge(struct pp_drift_judge *judge, struct pp_drift_subject *subje
 		.samples_min = (double)judge->common->config.drift_samples_min,
 	};
 	if (pp_drift_is_enough(judge->common, &part->tally)) {
+		/* The endpoint shows no baseline that is gone or cannot be measured now. */
+		subject->shown_cnt = 0;
 		keep(j, PATHPROF_BASELINE_ROLLING);
 		keep(j, PATHPROF_BASELINE_PREVIOUS);
 		for (uint32_t i = 0; i < judge->pinned.file_cnt; i++)

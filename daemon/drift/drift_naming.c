@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Which build's paths are named next. After each window those of whose paths more than some percent
- * have no name yet, one after another: first what is compared with another build, then what has
- * most of them. What comes back goes into the store and to all subjects of that build.
+ * have no name yet: first what is compared with another build, one after another, then one other,
+ * which has most of them. What comes back goes into the store and to all subjects of that build.
  *
  * All of it together takes a thousandth of one CPU on average, and a minute's time to begin with;
- * one build a window that is compared with another one may always be looked at. A file that cannot
- * be read is tried again after pauses that grow.
+ * one build a window that is compared with another one may always be looked at. A build whose file
+ * cannot be read is tried again after pauses that grow, each time by another container's file.
  */
 #include "drift_naming.h"
 
@@ -82,6 +82,22 @@ static bool is_before(const struct pp_drift_subject *a, const struct pp_drift_su
 	return a_first != b_first ? a_first : a->unnamed > b->unnamed;
 }
 
+/* One container's file may be readable where another's is not: each has its turn. */
+static struct pp_drift_subject *longest_unasked(const struct pp_drift_naming *naming,
+						struct pp_drift_subject *of)
+{
+	struct pp_drift_subject *longest = of;
+
+	for (uint32_t i = 0; i < naming->subjects->cnt; i++) {
+		struct pp_drift_subject *subject = naming->subjects->list[i];
+
+		if (subject->portable == of->portable && subject->asked_ns < longest->asked_ns &&
+		    is_compared(subject) == is_compared(of) && wants_names(naming, subject))
+			longest = subject;
+	}
+	return longest;
+}
+
 static struct pp_drift_subject *next_subject(const struct pp_drift_naming *naming)
 {
 	struct pp_drift_subject *next = NULL;
@@ -92,7 +108,7 @@ static struct pp_drift_subject *next_subject(const struct pp_drift_naming *namin
 		if (wants_names(naming, subject) && (!next || is_before(subject, next)))
 			next = subject;
 	}
-	return next;
+	return next && next->portable->pause_ns ? longest_unasked(naming, next) : next;
 }
 
 static uint32_t find_binary(const struct pathprof_profile *profile,

@@ -5,6 +5,8 @@
  *
  * Workload: once for each new build, from memory. After a restart, or when the old build was
  * evicted, from the store: that reads an hour of windows, so it is done for one build a window.
+ * Until its turn comes a build that a restart read back is held against what was read back of the
+ * build before, which is the end of it.
  */
 #include "drift_subject.h"
 
@@ -17,10 +19,11 @@
 
 #define BUILDS_MAX 3 /* earlier builds that are searched */
 
-/* Takes counts over. */
+/* Takes the reference and the counts over. */
 static void set_previous(struct pp_drift_subject *subject, struct pathprof_portable *portable,
 			 struct pathprof_tally *counts)
 {
+	pathprof_portable_unref(subject->previous.portable);
 	subject->previous.portable = portable;
 	pathprof_tally_move(&subject->previous.tally, counts);
 }
@@ -83,8 +86,9 @@ void pp_drift_find_previous(struct pp_drift_subjects *subjects, struct pp_drift_
 
 	if (r < 0)
 		pp_drift_lost(subjects->common, r, "counts of the build before lost", strerror(-r));
-	/* what there was in memory is all there is */
-	subject->sought_previous = other != NULL;
+	/* In memory is all there is, unless the window at hand is none but one that is read back.
+	 */
+	subject->sought_previous = other && subjects->common->profile;
 }
 
 /* ---------------------------------------------------------------- from the store */
@@ -138,6 +142,7 @@ static int read_build(const struct pp_drift_subjects *subjects,
 				   &reading, NULL);
 }
 
+/* 1: it has counts enough, and is the build before. */
 static int try_build(struct pp_drift_subjects *subjects, struct pp_drift_subject *subject,
 		     const struct pathprof_earlier_build_row *build)
 {
@@ -146,14 +151,11 @@ static int try_build(struct pp_drift_subjects *subjects, struct pp_drift_subject
 	int r = read_build(subjects, subject, build, &counts);
 
 	if (r == 0 && pp_drift_is_enough(subjects->common, &counts))
-		portable = pathprof_portable_new(&build->binary_id);
+		portable = pp_drift_portable(subjects, &build->binary_id);
 	if (portable)
-		r = pathprof_portable_load(portable, subjects->common->store, NULL);
-	if (portable && r == 0)
-		set_previous(subject, pathprof_portable_ref(portable), &counts);
-	pathprof_portable_unref(portable);
+		set_previous(subject, portable, &counts);
 	pathprof_tally_release(&counts);
-	return r;
+	return r < 0 ? r : portable != NULL;
 }
 
 static void seek(struct pp_drift_subjects *subjects, struct pp_drift_subject *subject)
@@ -161,20 +163,45 @@ static void seek(struct pp_drift_subjects *subjects, struct pp_drift_subject *su
 	struct seeking seeking = {.cnt = 0};
 	int r = pathprof_store_earlier_builds(subjects->common->store, &subject->id, subject->name,
 					      take_build, &seeking, NULL);
+	bool found = false;
 
 	subject->sought_previous = true;
-	for (uint32_t i = 0; i < seeking.cnt && r >= 0 && !subject->previous.portable; i++)
+	for (uint32_t i = 0; i < seeking.cnt && r >= 0 && !found; i++) {
 		r = try_build(subjects, subject, &seeking.builds[i]);
+		found = r > 0;
+	}
 	if (r < 0)
 		pp_drift_lost(subjects->common, r, "counts of the build before not read",
 			      strerror(-r));
 }
 
+/* Those first that have another build in memory, and of them the one that ran last. NULL: none. */
+static struct pp_drift_subject *next_to_seek(const struct pp_drift_subjects *subjects)
+{
+	struct pp_drift_subject *next = NULL;
+	bool next_has_other = false;
+
+	for (uint32_t i = 0; i < subjects->cnt; i++) {
+		struct pp_drift_subject *subject = subjects->list[i];
+		bool has_other;
+
+		if (subject->sought_previous)
+			continue;
+		has_other = latest_other(subjects, subject) != NULL;
+		if (!next || has_other > next_has_other ||
+		    (has_other == next_has_other && subject->seen_ns > next->seen_ns)) {
+			next = subject;
+			next_has_other = has_other;
+		}
+	}
+	return next;
+}
+
 void pp_drift_seek_previous(struct pp_drift_subjects *subjects)
 {
-	for (uint32_t i = 0; i < subjects->cnt && subjects->common->config.drift_previous; i++)
-		if (!subjects->list[i]->sought_previous) {
-			seek(subjects, subjects->list[i]);
-			return;
-		}
+	struct pp_drift_subject *next =
+		subjects->common->config.drift_previous ? next_to_seek(subjects) : NULL;
+
+	if (next)
+		seek(subjects, next);
 }

@@ -34,9 +34,8 @@ static struct pp_drift_subject *find(const struct pp_drift_subjects *subjects,
 	return NULL;
 }
 
-/* Of a build that runs in another container, too: the same. */
-static struct pathprof_portable *portable_of(struct pp_drift_subjects *subjects,
-					     const struct pathprof_build_id *id)
+struct pathprof_portable *pp_drift_portable(struct pp_drift_subjects *subjects,
+					    const struct pathprof_build_id *id)
 {
 	struct pathprof_error error = {""};
 	struct pathprof_portable *portable;
@@ -63,7 +62,7 @@ static struct pp_drift_subject *new_subject(struct pp_drift_subjects *subjects,
 	subject->group = part->group;
 	subject->name = strdup(part->name);
 	subject->container = strdup(part->container);
-	subject->portable = portable_of(subjects, part->id);
+	subject->portable = pp_drift_portable(subjects, part->id);
 	if (subject->name && subject->container && subject->portable)
 		return subject;
 	free_subject(subject);

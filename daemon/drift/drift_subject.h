@@ -9,7 +9,7 @@
 
 #define PP_DRIFT_SHOWN_MAX 5 /* baselines a subject shows at the endpoint */
 
-/* The last measurement, which the endpoint shows. */
+/* Of the last window that had samples enough: what the endpoint shows. */
 struct pp_drift_shown {
 	char baseline[PP_CONFIG_NAME_MAX];
 	struct pathprof_drift drift;
@@ -31,8 +31,8 @@ struct pp_drift_subject {
 	struct pathprof_rolling rolling;
 	struct pathprof_portable *portable; /* shared with other containers */
 	struct pp_drift_previous previous;
-	bool sought_previous;
-	double unnamed; /* weight of the last window's paths that were not looked at yet */
+	bool sought_previous; /* else the store is to be asked: it may have more than memory had */
+	double unnamed;       /* weight of the last window's paths that were not looked at yet */
 	double unnamed_share;
 	int64_t asked_ns; /* end of the window after which it was asked for last */
 	pid_t pids[PP_NAMES_PIDS_MAX];
@@ -54,6 +54,9 @@ struct pp_drift_subjects {
 /* add: where there is none yet, it begins with this part. NULL: none, or no memory. */
 struct pp_drift_subject *pp_drift_subject(struct pp_drift_subjects *subjects,
 					  const struct pathprof_part *part, bool add);
+/* Names of a build's paths, which all share who know the build. NULL: no memory. */
+struct pathprof_portable *pp_drift_portable(struct pp_drift_subjects *subjects,
+					    const struct pathprof_build_id *id);
 /* A part of a window that was judged (hot: an alert is pending or fires): it becomes part of the
  * past. -ENOMEM: it is lost. */
 int pp_drift_push(const struct pp_drift_subjects *subjects, struct pp_drift_subject *subject,
@@ -64,9 +67,9 @@ void pp_drift_free_subjects(struct pp_drift_subjects *subjects);
 /* Counts of everything that is kept of them. */
 uint64_t pp_drift_bytes(const struct pp_drift_subjects *subjects);
 
-/* drift_previous.c: what the build before left, from memory or else out of the store. */
+/* drift_previous.c: what the build before left in memory. */
 void pp_drift_find_previous(struct pp_drift_subjects *subjects, struct pp_drift_subject *subject);
-/* Out of the store, for one subject that has none yet. */
+/* Out of the store, for one subject for which that was not done. */
 void pp_drift_seek_previous(struct pp_drift_subjects *subjects);
 
 #endif

@@ -29,13 +29,19 @@
 
 #define LEFT_MAX 8
 
+/* A child that was given up, and was not gone when it was last looked at. */
+struct left {
+	pid_t child;
+	uint64_t counted_ns; /* of its CPU time */
+};
+
 struct pp_names {
 	sd_event *event;
 	char *cache_dir; /* NULL: none */
 	struct pp_names_stats stats;
 
-	pid_t child;          /* 0: none */
-	pid_t left[LEFT_MAX]; /* killed, and not gone yet when they were last looked at */
+	pid_t child; /* 0: none */
+	struct left left[LEFT_MAX];
 	size_t left_cnt;
 	int fd;
 	size_t path_cnt;
@@ -57,21 +63,40 @@ static void set_timer(struct pp_names *names, uint64_t after_us)
 
 /* ---------------------------------------------------------------- the end of a job */
 
-/* Reaps the killed children that have died since. */
+/* Takes the CPU time that was not counted yet. */
+static bool has_ended(struct pp_names *names, const struct left *left)
+{
+	struct rusage usage = {0};
+	uint64_t cpu_ns;
+
+	if (wait4(left->child, NULL, WNOHANG, &usage) == 0)
+		return false;
+	cpu_ns = pp_child_cpu_ns(&usage);
+	if (cpu_ns > left->counted_ns)
+		names->stats.cpu_ns += cpu_ns - left->counted_ns;
+	return true;
+}
+
 static void reap_left(struct pp_names *names)
 {
-	size_t cnt = 0;
+	for (size_t i = names->left_cnt; i-- > 0;)
+		if (has_ended(names, &names->left[i]))
+			names->left[i] = names->left[--names->left_cnt];
+}
 
-	for (size_t i = 0; i < names->left_cnt; i++)
-		if (waitpid(names->left[i], NULL, WNOHANG) == 0)
-			names->left[cnt++] = names->left[i];
-	names->left_cnt = cnt;
+/* There is room for it: none is begun while there is not. */
+static void leave_child(struct pp_names *names)
+{
+	struct left left = {names->child, pp_child_running_ns(names->child)};
+
+	names->stats.cpu_ns += left.counted_ns;
+	names->left[names->left_cnt++] = left;
 }
 
 static void forget_child(struct pp_names *names)
 {
-	if (names->child && names->left_cnt < LEFT_MAX)
-		names->left[names->left_cnt++] = names->child;
+	if (names->child)
+		leave_child(names);
 	names->pipe_source = sd_event_source_disable_unref(names->pipe_source);
 	sd_event_source_set_enabled(names->timer, SD_EVENT_OFF);
 	pp_cleanup_fd(&names->fd);
@@ -191,7 +216,7 @@ static int on_timer(sd_event_source *source, uint64_t now_us, void *context)
 
 static int check(const struct pp_names *names, const struct pp_names_job *job)
 {
-	if (names->child)
+	if (names->child || names->left_cnt == LEFT_MAX)
 		return -EBUSY;
 	return job->path_cnt > PP_NAMES_PATHS_MAX || job->pid_cnt > PP_NAMES_PIDS_MAX ? -E2BIG : 0;
 }
@@ -238,11 +263,12 @@ static void kill_now(struct pp_names *names)
 int pp_names_ask(struct pp_names *names, const struct pp_names_job *job, pp_names_done_fn *done,
 		 void *context)
 {
-	int r = check(names, job);
+	int r;
 
+	reap_left(names);
+	r = check(names, job);
 	if (r < 0)
 		return r;
-	reap_left(names);
 	names->len_bytes = names->room = 0;
 	names->trouble = 0;
 	names->ended = false;

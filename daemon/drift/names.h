@@ -81,7 +81,8 @@ struct pp_names_stats {
 int pp_names_new(struct pp_names **ret_names, sd_event *event, const char *cache_dir);
 /* Kills a child; done is not called any more. NULL-safe. */
 void pp_names_free(struct pp_names *names);
-/* -EBUSY: one is under way; -E2BIG; -errno of fork and its like: done is not called then. */
+/* -EBUSY: one is under way, or eight that were given up are not gone yet; -E2BIG; -errno of fork
+ * and its like: done is not called then. */
 int pp_names_ask(struct pp_names *names, const struct pp_names_job *job, pp_names_done_fn *done,
 		 void *context);
 bool pp_names_busy(const struct pp_names *names);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Names of generated code. Asked for when the window closes, not when an address first appears: a
- * compiler writes its symbol file some time after the code. Workload: mostly nothing to do, else
- * a few thousand addresses in a few hundred functions; sorting them makes it one look-up a
- * function.
+ * compiler writes its symbol file some time after the code.
+ *
+ * Workload: mostly nothing to do, else a few thousand addresses in a few hundred functions, each
+ * looked up by a search of some steps. They are sorted, so that a function is stored once, or once
+ * more behind each that lies within it. A process without end of generated addresses takes only
+ * what others leave.
  */
 #include "window_jit.h"
 
@@ -22,21 +25,24 @@ struct place {
 };
 
 struct places {
-	struct place *items;
+	struct place *items; /* PLACES_MAX */
 	size_t cnt;
+	uint32_t *met;  /* by process: addresses met so far */
+	uint32_t share; /* so many of a process are taken */
 };
 
 static void note(const struct pathprof_profile *profile, struct places *places, uint32_t process,
 		 uint32_t binary, uint64_t address)
 {
 	if (process >= profile->process_cnt || binary >= profile->binary_cnt ||
-	    profile->binaries[binary].id.kind != PATHPROF_ID_JIT || places->cnt == PLACES_MAX)
+	    profile->binaries[binary].id.kind != PATHPROF_ID_JIT ||
+	    places->met[process]++ >= places->share || places->cnt == PLACES_MAX)
 		return;
 	places->items[places->cnt++] =
 		(struct place){profile->processes[process].pid, binary, address};
 }
 
-static void gather(const struct pathprof_profile *profile, struct places *places)
+static void walk(const struct pathprof_profile *profile, struct places *places)
 {
 	for (uint32_t i = 0; i < profile->path_cnt; i++) {
 		const struct pathprof_path_count *path = &profile->paths[i];
@@ -54,6 +60,35 @@ static void gather(const struct pathprof_profile *profile, struct places *places
 
 		note(profile, places, clock->process, clock->binary, clock->place);
 	}
+}
+
+static bool fits(const uint32_t *met, uint32_t process_cnt, uint32_t share)
+{
+	size_t cnt = 0;
+
+	for (uint32_t i = 0; i < process_cnt && cnt <= PLACES_MAX; i++)
+		cnt += met[i] < share ? met[i] : share;
+	return cnt <= PLACES_MAX;
+}
+
+/* The largest for which the places of all processes fit, and at least 1. */
+static uint32_t share_of(const uint32_t *met, uint32_t process_cnt)
+{
+	uint32_t share = 0;
+
+	for (uint32_t step = PLACES_MAX; step; step /= 2)
+		if (fits(met, process_cnt, share + step))
+			share += step;
+	return share ? share : 1;
+}
+
+/* Met twice: to be counted, since the share is 0, and to be taken. */
+static void gather(const struct pathprof_profile *profile, struct places *places)
+{
+	walk(profile, places);
+	places->share = share_of(places->met, profile->process_cnt);
+	memset(places->met, 0, profile->process_cnt * sizeof(*places->met));
+	walk(profile, places);
 }
 
 static int compare(const void *a, const void *b)
@@ -88,8 +123,8 @@ static int store_symbols(const struct pathprof_profile *profile, const struct pl
 			 const struct pp_resolver *resolver, const struct pp_window_sink *sink,
 			 struct pathprof_error *error)
 {
-	uint32_t binary = PATHPROF_NO_INDEX;
-	uint64_t start = 0, len = 0;
+	uint32_t binary = PATHPROF_NO_INDEX; /* of the symbol stored last */
+	uint64_t start = 0, len = 0, last_start = 0;
 	char name[512];
 
 	for (size_t i = 0; i < places->cnt; i++) {
@@ -97,12 +132,11 @@ static int store_symbols(const struct pathprof_profile *profile, const struct pl
 		const struct pathprof_binary *code = &profile->binaries[p->binary];
 		int r;
 
-		if (p->binary == binary && p->address >= start && p->address - start < len)
-			continue;
-		binary = PATHPROF_NO_INDEX;
-		if (find_symbol(resolver, code, p, name, sizeof(name), &start, &len) < 0)
+		if (find_symbol(resolver, code, p, name, sizeof(name), &start, &len) < 0 ||
+		    (p->binary == binary && start == last_start))
 			continue;
 		binary = p->binary;
+		last_start = start;
 		r = sink->add_jit_symbol(sink->context, &code->id, start, len, name, error);
 		if (r < 0)
 			return r;
@@ -115,13 +149,16 @@ int pp_window_store_jit(const struct pathprof_profile *profile, const struct pp_
 {
 	struct places places = {0};
 	_cleanup_free_ struct place *items = NULL;
+	_cleanup_free_ uint32_t *met = NULL;
 
 	if (!has_jit(profile))
 		return 0;
 	items = calloc(PLACES_MAX, sizeof(*items));
-	if (!items)
+	met = calloc(profile->process_cnt + 1ul, sizeof(*met));
+	if (!items || !met)
 		return pathprof_fail(error, -ENOMEM, "names of generated code: out of memory");
 	places.items = items;
+	places.met = met;
 	gather(profile, &places);
 	qsort(items, places.cnt, sizeof(*items), compare);
 	return store_symbols(profile, &places, resolver, sink, error);

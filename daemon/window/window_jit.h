@@ -6,8 +6,9 @@
 #include "window.h"
 
 /*
- * Looks up the symbol of every generated address in the profile, once a symbol, and stores it.
- * Code without a symbol is no error. 0, or the sink's error. -ENOMEM.
+ * Looks up the symbols of up to 16,384 generated addresses in the profile, of which each process
+ * has a fair share, and stores them. Code without a symbol is no error. 0, or the sink's error.
+ * -ENOMEM.
  */
 int pp_window_store_jit(const struct pathprof_profile *profile, const struct pp_resolver *resolver,
 			const struct pp_window_sink *sink, struct pathprof_error *error);

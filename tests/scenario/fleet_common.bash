@@ -15,6 +15,27 @@ cd "$dir" || exit 1
 failed=0
 ok() { echo "ok $name: $1"; }
 not_ok() { echo "not ok $name: $1: $2"; failed=1; }
+# await_hub: until the hub, process `server`, says in hub.log that it listens. Sets port and url.
+await_hub() {
+	for _ in $(seq 3600); do
+		grep -q listening hub.log || ! kill -0 "$server" 2>/dev/null && break
+		sleep 0.05
+	done
+	port=$(sed -n 's/.*, port \([0-9]*\);.*/\1/p' hub.log)
+	[ -n "$port" ] || { not_ok start "$(tail -n 1 hub.log)"; exit 1; }
+	url=https://127.0.0.1:$port
+}
+# record_bursts NUMBER DATABASE COMMAND...: again until so many were seen, of which a busy machine
+# gives few a run.
+record_bursts() {
+	for _ in $(seq 100); do
+		"$ctl" record -o "$2" --overhead 20% --no-report -- "${@:3}" >/dev/null 2>said ||
+			{ not_ok record "$(tail -n 1 said)"; exit 1; }
+		[ "$(sqlite3 "$2" 'SELECT coalesce(sum(bursts), 0) FROM windows')" -lt "$1" ] || return 0
+	done
+	not_ok record "too few bursts in $2"
+	exit 1
+}
 # as_unit NAME: `as` runs a program under the calls and rights that systemd/NAME.service leaves it, where that
 # can be had; tests/scenario/units.sh has the rest of what a unit says.
 as_unit() {

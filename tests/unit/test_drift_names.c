@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -432,7 +433,7 @@ static int child_runs_on(void)
 {
 	pid_t child = only_child();
 
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < 6000; i++) {
 		siginfo_t ended = {.si_pid = 0};
 
 		if (!child || waitid(P_PID, (id_t)child, &ended, WEXITED | WNOHANG | WNOWAIT) ||
@@ -482,6 +483,92 @@ static void test_killed(void)
 	CU_ASSERT_EQUAL_FATAL(pp_names_ask(d.names, &job, hear, &d.heard), 0);
 	desk_release(&d);
 	CU_ASSERT(!child_runs_on());
+}
+
+/* A process that holds another in its exit until it is killed itself. 0: it may not. */
+static pid_t hold_exit(pid_t pid)
+{
+	int told[2];
+	pid_t holder;
+	char ok = 0;
+
+	CU_ASSERT_EQUAL_FATAL(pipe(told), 0);
+	holder = fork();
+	CU_ASSERT_FATAL(holder >= 0);
+	if (holder == 0) {
+		ok = ptrace(PTRACE_SEIZE, pid, NULL, PTRACE_O_TRACEEXIT) == 0;
+		(void)!write(told[1], &ok, 1);
+		pause();
+		_exit(0);
+	}
+	CU_ASSERT_EQUAL(read(told[0], &ok, 1), 1);
+	close(told[0]);
+	close(told[1]);
+	if (ok)
+		return holder;
+	kill(holder, SIGKILL);
+	waitpid(holder, NULL, 0);
+	return 0;
+}
+
+static uint64_t cpu_of(const struct desk *d)
+{
+	struct pp_names_stats stats;
+
+	pp_names_stats(d->names, &stats);
+	return stats.cpu_ns;
+}
+
+/* Whether the child of a new job is stopped; on a busy machine it may have been done before. */
+static bool stops(struct desk *d, const struct pp_names_job *job)
+{
+	siginfo_t stopped = {.si_code = 0};
+
+	CU_ASSERT_EQUAL_FATAL(pp_names_ask(d->names, job, hear, &d->heard), 0);
+	kill(only_child(), SIGSTOP);
+	CU_ASSERT_EQUAL(waitid(P_PID, (id_t)only_child(), &stopped, WSTOPPED | WEXITED | WNOWAIT),
+			0);
+	if (stopped.si_code == CLD_STOPPED)
+		return true;
+	wait_for_answer(d);
+	return false;
+}
+
+/* A child that does not die at once when it is put off: what it has used stays counted. */
+static void test_dies_late(void)
+{
+	struct binary binary;
+	struct pp_names_job job;
+	struct desk d;
+	uint64_t before_ns, after_ns;
+	bool is_stopped = false;
+	pid_t holder;
+
+	make_binary(&binary);
+	desk_init(&d);
+	job = job_of(&binary);
+	for (int i = 0; i < 100 && !is_stopped; i++)
+		is_stopped = stops(&d, &job);
+	CU_ASSERT_FATAL(is_stopped);
+	before_ns = cpu_of(&d);
+	CU_ASSERT(before_ns > 0);
+	holder = hold_exit(only_child());
+	if (!holder) {
+		unit_skip("no right to trace the child");
+		desk_release(&d);
+		return;
+	}
+	pp_names_cancel(d.names);
+	after_ns = cpu_of(&d);
+	CU_ASSERT(after_ns >= before_ns);
+	kill(holder, SIGKILL);
+	waitpid(holder, NULL, 0);
+	CU_ASSERT(!child_runs_on());
+	ask(&d, &job);
+	CU_ASSERT(is_as_expected(&d.heard, &binary));
+	CU_ASSERT(cpu_of(&d) >= after_ns);
+	CU_ASSERT_EQUAL(only_child(), 0);
+	desk_release(&d);
 }
 
 /* ---------------------------------------------------------------- answers no child gives */
@@ -808,6 +895,7 @@ static const struct unit_test tests[] = {
 	{"a file that was removed is read behind its mapping", test_mapped_file},
 	{"hostile files end in an answer", test_hostile_files},
 	{"a child that dies costs its answer only", test_killed},
+	{"a child that dies late costs what it has used", test_dies_late},
 	{"answers that no child gives are refused", test_answers},
 	{"two builds are compared over what both can have", test_pairs},
 	{"what has no name yet is no drift", test_unnamed},

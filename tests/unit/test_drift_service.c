@@ -403,6 +403,41 @@ static void test_containers_and_builds_apart(void)
 	bench_release(&b);
 }
 
+/* A build whose file one container does not have is asked for by another container's. */
+static void test_naming_takes_turns(void)
+{
+	struct bench b;
+
+	bench_init(&b);
+	for (int i = 0; i < 2; i++) {
+		begin_window(&b);
+		run_program(&b, 1, "/bin/program", "box", 0, SAMPLES);
+		run_program(&b, 1, "/bin/program", "crate", 0, SAMPLES / 2);
+		end_window(&b);
+		settle(&b);
+	}
+	CU_ASSERT_EQUAL_FATAL(b.drift->subjects.cnt, 2);
+	CU_ASSERT_EQUAL(b.drift->subjects.list[0]->portable->pause_ns, 2 * WINDOW);
+	for (uint32_t i = 0; i < 2; i++)
+		CU_ASSERT(b.drift->subjects.list[i]->asked_ns > 0);
+	bench_release(&b);
+}
+
+static bool shows(const struct bench *b, const char *baseline)
+{
+	char *metrics = NULL, label[80];
+	size_t size = 0;
+	FILE *to = open_memstream(&metrics, &size);
+	bool found;
+
+	pp_drift_metrics(b->drift, to);
+	fclose(to);
+	snprintf(label, sizeof(label), "baseline=\"%s\"", baseline);
+	found = strstr(metrics, label) != NULL;
+	free(metrics);
+	return found;
+}
+
 static void test_pinned(void)
 {
 	struct bench b;
@@ -421,6 +456,7 @@ static void test_pinned(void)
 	fclose(fopen(file, "w"));
 	window(&b, 0);
 	CU_ASSERT_EQUAL(rows_of(&b, "good").cnt, 1);
+	CU_ASSERT(shows(&b, "good") && shows(&b, "rolling"));
 	CU_ASSERT_EQUAL(b.drift->judge.pinned.file_cnt, 1);
 	CU_ASSERT_EQUAL(b.drift->judge.pinned.files[0].pinned.part_cnt, 1);
 	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_QUIET);
@@ -432,6 +468,7 @@ static void test_pinned(void)
 	CU_ASSERT_EQUAL(unlink(file), 0);
 	window(&b, 0);
 	CU_ASSERT_EQUAL(b.drift->judge.pinned.file_cnt, 0);
+	CU_ASSERT(!shows(&b, "good") && shows(&b, "rolling"));
 	bench_release(&b);
 }
 
@@ -596,6 +633,42 @@ static void test_one_cause_one_message(void)
 	bench_release(&b);
 }
 
+static double told_value(void)
+{
+	const char *at = strstr(told, "\"value\":");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+	return strtod(at + strlen("\"value\":"), NULL);
+}
+
+/* The rule that was told of has its own figure, whatever the one that resolves last goes by. */
+static void test_one_cause_two_metrics(void)
+{
+	struct bench b;
+
+	bench_init(&b);
+	b.config.alerts[1].enabled = 1;
+	b.config.alerts[1].metric = PATHPROF_METRIC_OVERLAP;
+	b.config.alerts[1].threshold_ppm = 920000;
+	b.config.alerts[1].hysteresis_ppm = 20000;
+	CU_ASSERT_EQUAL(pp_drift_configure(b.drift, &b.config, NULL), 0);
+	windows(&b, 0, 8);
+	windows(&b, 3, 6);
+	settle(&b);
+	CU_ASSERT_EQUAL(phase_of(&b, "slow", "/bin/program"), PATHPROF_ALERT_FIRING);
+	CU_ASSERT_EQUAL(hear_all(&b), 1);
+	CU_ASSERT_STRING_EQUAL(told_rule, "fast");
+	windows(&b, 0, 2);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_QUIET);
+	CU_ASSERT_EQUAL(phase_of(&b, "slow", "/bin/program"), PATHPROF_ALERT_FIRING);
+	windows(&b, 0, 6);
+	CU_ASSERT_EQUAL(hear_all(&b), 2);
+	CU_ASSERT_FALSE(told_fired);
+	CU_ASSERT(told_like("* is over at *; kl_corrected * bits, limit 0.01 (rule \"fast\")"));
+	CU_ASSERT(told_value() < 0.01);
+	bench_release(&b);
+}
+
 /* Nobody knows whether what was not seen runs as before. */
 static void test_message_of_what_is_gone(void)
 {
@@ -746,6 +819,33 @@ static void test_old_build_from_the_store(void)
 	bench_release(&b);
 }
 
+static double previous_samples(const struct bench *b, uint8_t number)
+{
+	for (uint32_t i = 0; i < b->drift->subjects.cnt; i++)
+		if (b->drift->subjects.list[i]->id.bytes[0] == number)
+			return b->drift->subjects.list[i]->previous.tally.samples;
+	return 0;
+}
+
+/* A start reads back the build before's last two windows of seven: the store has them all. */
+static void test_old_build_read_back_in_part(void)
+{
+	struct bench b;
+
+	two_builds(&b);
+	for (int i = 0; i < 3; i++)
+		window_of(&b, 2, 0);
+	/* the clock stands at 1800 s after the first of the seven began */
+	b.config.rolling_ns = UINT64_C(1495000000000);
+	restart(&b);
+	CU_ASSERT_EQUAL_FATAL(b.drift->subjects.cnt, 2);
+	CU_ASSERT(previous_samples(&b, 2) <= 2 * SAMPLES);
+	window_of(&b, 2, 0);
+	CU_ASSERT(previous_samples(&b, 2) >= 6 * SAMPLES);
+	CU_ASSERT_EQUAL(rows_of(&b, "previous").over_cnt, 0);
+	bench_release(&b);
+}
+
 static void test_previous_switched_off(void)
 {
 	struct bench b;
@@ -833,14 +933,19 @@ static const struct unit_test tests[] = {
 	{"a restart makes the same baseline again", test_restart_restores_baseline},
 	{"an alert of what runs no more resolves", test_what_is_gone_resolves},
 	{"containers and builds are kept apart", test_containers_and_builds_apart},
+	{"a build that cannot be read in one container is tried in another",
+	 test_naming_takes_turns},
 	{"pinned baselines come, are judged by and go", test_pinned},
 	{"subjects and memory are bounded", test_bounds},
 	{"what is told names paths", test_message},
 	{"what is told of a program that is gone", test_message_of_what_is_gone},
 	{"a change that stays is told as a new normal", test_message_of_a_new_normal},
 	{"two rules of one cause are one message", test_one_cause_one_message},
+	{"a rule that was told of is over by its own figure", test_one_cause_two_metrics},
 	{"a new build is no drift, and is held against the one before", test_new_build},
 	{"a build of long ago comes out of the store", test_old_build_from_the_store},
+	{"a build that a start read back in part comes out of the store",
+	 test_old_build_read_back_in_part},
 	{"Previous=no compares no builds", test_previous_switched_off},
 	{"windows of another kind are no drift, and no baseline", test_another_kind},
 	{"a pinned baseline of another build is compared by names", test_pinned_of_another_build},

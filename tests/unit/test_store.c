@@ -852,6 +852,9 @@ static void test_jit_symbols(void)
 	CU_ASSERT_EQUAL(start, 0x1000);
 	CU_ASSERT_EQUAL(pathprof_store_jit_symbol(store, &id, 0x1010, name, 8, &start), 0);
 	CU_ASSERT_STRING_EQUAL(name, "point");
+	CU_ASSERT_EQUAL(pathprof_store_jit_symbol(store, &id, 0x1011, name, 8, &start), 0);
+	CU_ASSERT_STRING_EQUAL(name, "low");
+	CU_ASSERT_EQUAL(start, 0x1000);
 	CU_ASSERT_EQUAL(pathprof_store_jit_symbol(store, &id, high + 7, name, 8, &start), 0);
 	CU_ASSERT_STRING_EQUAL(name, "a long ");
 	CU_ASSERT_EQUAL(start, high);

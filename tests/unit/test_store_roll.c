@@ -15,13 +15,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "pathprof/parcel_store.h"
 
-#define WINDOW_S  60
-#define PATHS     40
-#define HOUR_S    3600ll
-#define NEVER_S   (1ll << 40)
-#define KILLS_MAX 60 /* until the first hour was rolled, however slow the machine */
+#define WINDOW_S 60
+#define PATHS    40
+#define HOUR_S   3600ll
+#define NEVER_S  (1ll << 40)
 
 /* Windows `first` to last - 1 of a host's own store, one a minute. */
 static void record(struct pathprof_store *store, uint64_t first, uint64_t last)
@@ -308,8 +308,8 @@ static void test_late(void)
 	pathprof_store_free(fleet);
 }
 
-/* Rolls all there is, in a process of its own, once it has told that the store is open. */
-static pid_t roll_apart(const char *file, int *ret_opened)
+/* Rolls all there is, in a process of its own, which tells of the open store and of each hour. */
+static pid_t roll_apart(const char *file, int *ret_told)
 {
 	struct pathprof_store *fleet;
 	int ends[2];
@@ -320,62 +320,72 @@ static pid_t roll_apart(const char *file, int *ret_opened)
 	CU_ASSERT_FATAL(child >= 0);
 	if (child == 0) {
 		fleet = world_open(file, PATHPROF_STORE_WRITE);
-		(void)!write(ends[1], "", 1);
-		roll_all(fleet, NEVER_S);
+		for (bool rolled = true; rolled;)
+			if (write(ends[1], "", 1) != 1 ||
+			    pathprof_store_roll(fleet, NEVER_S, &rolled, NULL) < 0)
+				_exit(1);
 		_exit(0);
 	}
 	close(ends[1]);
-	*ret_opened = ends[0];
+	*ret_told = ends[0];
 	return child;
 }
 
-/* True: it was killed, and did not end before. */
-static bool kill_after(const char *file, uint32_t us)
+/* Until it tells something; false: it has ended. */
+static bool has_told(int fd)
 {
-	int opened, status = 0;
-	pid_t child = roll_apart(file, &opened);
 	char byte;
 
-	CU_ASSERT_EQUAL_FATAL(read(opened, &byte, 1), 1);
-	close(opened);
-	usleep(us);
+	return read(fd, &byte, 1) == 1;
+}
+
+/*
+ * Its end at random in the first hour that it rolls or in the second. However slow the machine, an
+ * hour takes about what the last one took. True: it was killed, and did not end before.
+ */
+static bool kill_in(const char *file, bool is_second, uint64_t *state, uint32_t *hour_us)
+{
+	int fd, status = 0;
+	pid_t child = roll_apart(file, &fd);
+	uint32_t wait_us = world_random(state, *hour_us);
+	uint64_t begin_ns;
+
+	CU_ASSERT_FATAL(has_told(fd));
+	begin_ns = pp_monotonic_ns();
+	if (is_second && has_told(fd))
+		*hour_us = (uint32_t)((pp_monotonic_ns() - begin_ns) / 1000) + 1;
+	usleep(wait_us);
 	kill(child, SIGKILL);
+	close(fd);
 	CU_ASSERT_EQUAL_FATAL(waitpid(child, &status, 0), child);
 	return WIFSIGNALED(status);
 }
 
-/* Killed at random, again and again, until all is rolled: later when it did not get far. */
+/* Killed again and again: by the first time an hour was rolled, and all the others were not. */
 static void test_kills(void)
 {
 	const char *dir = unit_tmpdir(), *file = world_file(dir, "fleet");
 	struct pathprof_store *a = world_open(world_file(dir, "a"), PATHPROF_STORE_WRITE);
 	struct pathprof_store *fleet = world_open(file, PATHPROF_STORE_WRITE);
 	unsigned int kills = 0, wanted = unit_rounds(5, 50);
-	uint64_t state = 11, hours = 4 + wanted, first, windows;
-	uint32_t most_us = 20000;
+	uint64_t state = 11, hours = 4 + wanted, first;
+	uint32_t hour_us = 1;
 
 	record(a, 0, hours * 60);
 	send_all(a, fleet, "web1");
-	first = windows = world_window_cnt(fleet);
+	first = world_window_cnt(fleet);
 	pathprof_store_free(fleet);
 	char *before = sums_of(file);
-	while (kills < (windows < first ? wanted : KILLS_MAX) &&
-	       kill_after(file, world_random(&state, most_us))) {
+	while (kills < wanted && kill_in(file, kills % 2 == 0, &state, &hour_us)) {
 		char *after = sums_of(file);
-		uint64_t left;
 
 		CU_ASSERT_STRING_EQUAL(before, after);
 		free(after);
 		kills++;
-		fleet = world_open(file, PATHPROF_STORE_WRITE);
-		left = world_window_cnt(fleet);
-		pathprof_store_free(fleet);
-		if (left == windows)
-			most_us *= 2;
-		windows = left;
 	}
-	CU_ASSERT(windows < first);
+	CU_ASSERT(kills > 0);
 	fleet = world_open(file, PATHPROF_STORE_WRITE);
+	CU_ASSERT(world_window_cnt(fleet) < first);
 	size_t left = roll_all(fleet, NEVER_S);
 	CU_ASSERT_EQUAL(world_window_cnt(fleet), 2 * hours);
 	CU_ASSERT_EQUAL(pathprof_store_check(fleet, NULL), 0);
@@ -390,9 +400,48 @@ static void test_kills(void)
 	pathprof_store_free(a);
 }
 
+/* A window of one path, with more samples than the sum of two such windows can hold. */
+static void record_huge(struct pathprof_store *store, int64_t begin_ns)
+{
+	const struct pathprof_path_count path = {.samples = UINT64_C(5000000000000000000),
+						 .weight = 1};
+	const struct pathprof_build_id id = world_binary_id(0);
+	struct pathprof_process process = world_process(0);
+	struct pathprof_profile profile;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&profile, 1 << 20), 0);
+	profile.begin_ns = begin_ns;
+	profile.end_ns = begin_ns + 1;
+	profile.basis = PATHPROF_BASIS_TIME;
+	process.binary = pathprof_profile_binary(&profile, &id, world_binary_name(0));
+	pathprof_profile_process(&profile, &process);
+	pathprof_profile_add_path(&profile, &path);
+	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &profile, NULL, NULL), 0);
+	pathprof_profile_release(&profile);
+}
+
+/* An hour that no sum can hold stays as it is, and those behind it have their turn. */
+static void test_too_much(void)
+{
+	const char *dir = unit_tmpdir();
+	struct pathprof_store *fleet = world_open(world_file(dir, "fleet"), PATHPROF_STORE_WRITE);
+	struct pathprof_store *a = world_open(world_file(dir, "a"), PATHPROF_STORE_WRITE);
+
+	record_huge(a, 0);
+	record_huge(a, 300ll * 1000000000);
+	record(a, 60, 70);
+	send_all(a, fleet, "web1");
+	CU_ASSERT_EQUAL(world_window_cnt(fleet), 2 + 2 * 2);
+	CU_ASSERT_EQUAL(roll_all(fleet, NEVER_S), 2);
+	CU_ASSERT_EQUAL(world_window_cnt(fleet), 2 + 2);
+	pathprof_store_free(a);
+	pathprof_store_free(fleet);
+}
+
 static const struct unit_test tests[] = {
 	{"an hour summed up has the sums that it had", test_sums},
 	{"what comes after its hour was summed up counts once", test_late},
+	{"an hour that no sum can hold keeps no other from its turn", test_too_much},
 	{"who is killed meanwhile leaves all of an hour or nothing", test_kills},
 };
 UNIT_SUITE(store_roll, tests)

@@ -225,12 +225,22 @@ static bool file_has(const char *file, uint64_t value)
 	return found;
 }
 
+static void expect_no_secrets(const char *file)
+{
+	char wal[4096];
+
+	snprintf(wal, sizeof(wal), "%s-wal", file);
+	for (uint32_t i = 0; i < WINDOWS; i++) {
+		CU_ASSERT_FALSE(file_has(file, SECRET + i));
+		CU_ASSERT_FALSE(file_has(wal, SECRET + i));
+	}
+}
+
 static void test_forgotten(void)
 {
 	const char *file = world_file(unit_tmpdir(), "db");
 	struct pathprof_store *store = make_store(file);
 	uint32_t rows = 0;
-	char wal[4096];
 
 	pathprof_store_free(store);
 	CU_ASSERT_TRUE(file_has(file, SECRET + 1));
@@ -239,11 +249,34 @@ static void test_forgotten(void)
 	CU_ASSERT_EQUAL(pathprof_store_values(store, NULL, count_row, &rows, NULL), 0);
 	CU_ASSERT_EQUAL(rows, 0);
 	CU_ASSERT_EQUAL(world_window_cnt(store), WINDOWS);
-	snprintf(wal, sizeof(wal), "%s-wal", file);
-	for (uint32_t i = 0; i < WINDOWS; i++) {
-		CU_ASSERT_FALSE(file_has(file, SECRET + i));
-		CU_ASSERT_FALSE(file_has(wal, SECRET + i));
-	}
+	expect_no_secrets(file);
+	pathprof_store_free(store);
+}
+
+static int forget_meanwhile(void *context, const struct pathprof_value_row *row)
+{
+	struct pathprof_error error = {""};
+
+	CU_ASSERT_EQUAL(pathprof_store_forget_values(context, &error), -EBUSY);
+	CU_ASSERT_PTR_NOT_NULL(strstr(error.text, "deleted, but not yet overwritten"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(error.text, "try again"));
+	return 1;
+}
+
+/* A reader that began before keeps the old pages: that is told, and the next call mends it. */
+static void test_forgotten_while_read(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	struct pathprof_store *store = make_store(file);
+	struct pathprof_store *reader = world_open(file, PATHPROF_STORE_READ);
+	uint32_t rows = 0;
+
+	CU_ASSERT_EQUAL(pathprof_store_values(reader, NULL, forget_meanwhile, store, NULL), 1);
+	CU_ASSERT_EQUAL(pathprof_store_values(reader, NULL, count_row, &rows, NULL), 0);
+	CU_ASSERT_EQUAL(rows, 0);
+	CU_ASSERT_EQUAL(pathprof_store_forget_values(store, NULL), 0);
+	expect_no_secrets(file);
+	pathprof_store_free(reader);
 	pathprof_store_free(store);
 }
 
@@ -322,6 +355,7 @@ static const struct unit_test tests[] = {
 	{"what was written adds up over windows", test_round_trip},
 	{"rows that cannot be are refused whole", test_refused},
 	{"what is forgotten is no longer in the file", test_forgotten},
+	{"what somebody reads is forgotten at the next call", test_forgotten_while_read},
 	{"values go with their windows", test_retired},
 	{"profile files have none", test_not_in_profile_files},
 	{"a database of the schema before takes them", test_old_database},

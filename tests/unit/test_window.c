@@ -15,6 +15,7 @@
 
 #include "../../daemon/clock/cpu_clock.h"
 #include "../../daemon/window/window.h"
+#include "../../daemon/window/window_jit.h"
 #include "window_fake.h"
 
 #define LIST_MAX 20000
@@ -769,6 +770,90 @@ static void test_jit_symbols(void)
 	scene_release(&scene);
 }
 
+static void add_generated(struct pathprof_profile *profile, uint32_t pid, uint64_t first,
+			  uint32_t cnt, uint64_t step)
+{
+	const struct pathprof_build_id id = id_of((pid_t)pid, MAPS - 1);
+	char comm[] = "vm", container[] = "";
+	const struct pathprof_process process = {.pid = pid,
+						 .start_time = pid,
+						 .comm = comm,
+						 .container = container,
+						 .binary = PATHPROF_NO_INDEX};
+	struct pathprof_path_count path = {.length = 1, .samples = 1, .weight = 1};
+
+	path.binary = pathprof_profile_binary(profile, &id, "jit");
+	path.process = pathprof_profile_process(profile, &process);
+	for (uint32_t i = 0; i < cnt; i++) {
+		path.start = first + i * step;
+		pathprof_profile_add_path(profile, &path);
+	}
+}
+
+/* What was stored: symbols by process, and their names in a row. */
+struct stored {
+	unsigned int cnts[3];
+	char names[64];
+};
+
+static int store_symbol(void *context, const struct pathprof_build_id *id, uint64_t start,
+			uint64_t len_bytes, const char *name, struct pathprof_error *error)
+{
+	struct stored *stored = context;
+	size_t len = strlen(stored->names);
+
+	stored->cnts[id->bytes[1]]++;
+	snprintf(stored->names + len, sizeof(stored->names) - len, "%s ", name);
+	return 0;
+}
+
+/* One process alone has more generated addresses than a window looks at. */
+static void test_jit_shares(void)
+{
+	struct fake fake = {0};
+	const struct pp_resolver resolver = {&fake,        fake_dispatch, fake_process,
+					     fake_resolve, fake_jit,      NULL};
+	struct stored stored = {.names = ""};
+	const struct pp_window_sink sink = {.context = &stored, .add_jit_symbol = store_symbol};
+	struct pathprof_profile profile;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&profile, 16 << 20), 0);
+	add_generated(&profile, 1, 0x100, 20000, 0x1000);
+	add_generated(&profile, 2, 0x100, 10, 0x1000);
+	CU_ASSERT_EQUAL(pp_window_store_jit(&profile, &resolver, &sink, NULL), 0);
+	CU_ASSERT_EQUAL(profile.path_cnt, 20010);
+	CU_ASSERT_EQUAL(stored.cnts[1], 16384 - 10);
+	CU_ASSERT_EQUAL(stored.cnts[2], 10);
+	pathprof_profile_release(&profile);
+}
+
+/* "in" was compiled into memory of "out" that was free again, and lies within its line. */
+static int nested_jit(void *context, pid_t pid, uint64_t address, char *name, size_t name_size,
+		      uint64_t *ret_start, uint64_t *ret_len_bytes)
+{
+	const bool is_in = address >= 0x120 && address < 0x140;
+
+	snprintf(name, name_size, "%s", is_in ? "in" : "out");
+	*ret_start = is_in ? 0x120 : 0x100;
+	*ret_len_bytes = is_in ? 0x20 : 0x100;
+	return 0;
+}
+
+static void test_jit_within(void)
+{
+	const struct pp_resolver resolver = {NULL,         fake_dispatch, fake_process,
+					     fake_resolve, nested_jit,    NULL};
+	struct stored stored = {.names = ""};
+	const struct pp_window_sink sink = {.context = &stored, .add_jit_symbol = store_symbol};
+	struct pathprof_profile profile;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&profile, 1 << 20), 0);
+	add_generated(&profile, 1, 0x100, 8, 0x10);
+	CU_ASSERT_EQUAL(pp_window_store_jit(&profile, &resolver, &sink, NULL), 0);
+	CU_ASSERT_STRING_EQUAL(stored.names, "out in out ");
+	pathprof_profile_release(&profile);
+}
+
 static void test_account(void)
 {
 	struct pp_source_stats before = {0}, now = {.stopped_ns = 100, .cpu_ns = 10};
@@ -852,6 +937,8 @@ static const struct unit_test tests[] = {
 	{"the daemon's own work is counted apart", test_own_work},
 	{"what came before the tracker is no loss", test_before_the_beginning},
 	{"each generated function is named once", test_jit_symbols},
+	{"a process with generated code without end leaves others their names", test_jit_shares},
+	{"a generated function within another's line has its name", test_jit_within},
 	{"a source's totals are taken as differences", test_account},
 	{"time held is counted once, whoever tells first", test_held_time_counts_once},
 	{"a full table is counted, not fatal", test_tiny_memory},

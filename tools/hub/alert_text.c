@@ -64,7 +64,9 @@ static void add_figures(const struct hub_alert_event *event, json_t *object)
 	json_object_set_new(object, "metric", json_string("kl_corrected"));
 	json_object_set_new(object, "value", json_real(event->state->value));
 	json_object_set_new(object, "threshold",
-			    json_real((double)event->rule->threshold_ppm / 1e6));
+			    event->is_ruleless
+				    ? json_null()
+				    : json_real((double)event->rule->threshold_ppm / 1e6));
 	for (size_t i = 0; figures[i]; i++)
 		json_object_set_new(object, figures[i], copy_of(event->found, figures[i]));
 }
@@ -104,6 +106,11 @@ static char *command_of(const struct hub_alert_event *event)
 	return r < 0 ? NULL : command;
 }
 
+static const char *reason_of(const struct hub_alert_event *event)
+{
+	return event->is_stale || event->is_ruleless ? "not measured" : "as before";
+}
+
 char *hub_alert_json(const struct hub_alert_event *event)
 {
 	char *command = event->found ? command_of(event) : NULL, *text;
@@ -129,9 +136,7 @@ char *hub_alert_json(const struct hub_alert_event *event)
 			    is_firing(event) ? json_null()
 					     : pp_tell_time_json(event->state->resolved_ns));
 	json_object_set_new(object, "reason",
-			    is_firing(event)  ? json_null()
-			    : event->is_stale ? json_string("not measured")
-					      : json_string("as before"));
+			    is_firing(event) ? json_null() : json_string(reason_of(event)));
 	json_object_set_new(object, "command", command ? json_string(command) : json_null());
 	json_object_set_new(object, "paths", paths_json(event->found));
 	text = json_dumps(object, JSON_COMPACT);
@@ -217,10 +222,14 @@ static void put_resolved(const struct hub_alert_event *event, FILE *to)
 	fputs(", ", to);
 	put_name(event->where, to);
 	fprintf(to, ", %s: the alert of rule \"%s\" that fired at ",
-		event->is_stale ? "was not judged for a day" : "no longer stands out",
+		event->is_ruleless ? "is not judged any more"
+		: event->is_stale  ? "was not judged for a day"
+				   : "no longer stands out",
 		event->rule->name);
 	pp_tell_put_time(event->state->fired_ns, to);
-	fputs(event->is_stale ? " is closed, and nobody knows whether it still does" : " is over",
+	fputs(event->is_ruleless ? " is closed, since the hub has no such rule any more"
+	      : event->is_stale  ? " is closed, and nobody knows whether it still does"
+				 : " is over",
 	      to);
 }
 

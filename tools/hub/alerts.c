@@ -13,7 +13,7 @@
 #include "base/vector.h"
 #include "pathprof/parcel.h"
 
-/* An alert whose subject was not judged for so long is over; one that is over is forgotten. */
+/* So long after its last judgement an alert is over; so long after its end it is forgotten. */
 #define STALE_NS  INT64_C(86400000000000)
 #define FORGET_NS INT64_C(2592000000000000)
 #define ID_DIGITS 12
@@ -94,6 +94,7 @@ struct alert {
 	struct pathprof_alert_state state;
 	bool changed, is_seen; /* is_seen: this judgement says something of it */
 	bool is_stale;         /* no judgement did for long */
+	bool is_ruleless;      /* no judgement will */
 };
 
 struct alerts {
@@ -188,6 +189,7 @@ static int add_message(struct alerts *a, const struct pp_config_alert *rule, str
 					      .state = &alert->state,
 					      .found = found,
 					      .is_stale = alert->is_stale,
+					      .is_ruleless = alert->is_ruleless,
 					      .since_s = a->since_s,
 					      .until_s = a->until_s};
 	struct pathprof_message_row *row;
@@ -206,7 +208,7 @@ static int add_message(struct alerts *a, const struct pp_config_alert *rule, str
 	*row = (struct pathprof_message_row){
 		.time_ns = pp_realtime_ns(),
 		.fired = alert->state.phase == PATHPROF_ALERT_FIRING,
-		.rule = rule->name,
+		.rule = alert->rule,
 		.metric = pathprof_metric_name(PATHPROF_METRIC_KL_CORRECTED),
 		.value = alert->state.value,
 		.threshold = (double)rule->threshold_ppm / 1e6,
@@ -274,6 +276,11 @@ static int take_found(struct alerts *a, const struct pp_config_alert *rule, cons
 		return 0;
 	where_of(found, scope_of(rule), where, sizeof(where));
 	alert = find_alert(a, rule->name, binary, where);
+	if ((!alert || alert->state.phase == PATHPROF_ALERT_QUIET) &&
+	    active_of(a, rule->name) >= HUB_ALERTS_MAX) {
+		a->counts->left_out++;
+		return 0;
+	}
 	if (!alert) {
 		const struct pathprof_alert_row row = {
 			.rule = rule->name,
@@ -281,10 +288,6 @@ static int take_found(struct alerts *a, const struct pp_config_alert *rule, cons
 			.container = where,
 			.baseline = rule->scope == PP_CONFIG_SCOPE_HOST ? "fleet" : "previous"};
 
-		if (active_of(a, rule->name) >= HUB_ALERTS_MAX) {
-			a->counts->left_out++;
-			return 0;
-		}
 		alert = add_alert(a, &row);
 		if (!alert)
 			return -ENOMEM;
@@ -292,7 +295,20 @@ static int take_found(struct alerts *a, const struct pp_config_alert *rule, cons
 	return take_figure(a, rule, alert, found);
 }
 
-/* Its program was judged, and of a release this very build. */
+static bool has_member(const json_t *row, const char *where)
+{
+	json_t *members = json_object_get(row, "members");
+
+	for (size_t i = 0; i < json_array_size(members); i++) {
+		const char *host = json_string_value(json_array_get(members, i));
+
+		if (host && !strncmp(where, "host:", 5) && !strcmp(where + 5, host))
+			return true;
+	}
+	return false;
+}
+
+/* Its program was judged on this very host, and of a release this very build. */
 static bool is_judged(const struct alerts *a, const struct pp_config_alert *rule,
 		      const struct alert *alert)
 {
@@ -305,11 +321,22 @@ static bool is_judged(const struct alerts *a, const struct pp_config_alert *rule
 		if (strcmp(text_of(row, "scope"), scope_of(rule)) != 0 ||
 		    strcmp(text_of(row, "binary"), alert->binary) != 0)
 			continue;
-		where_of(row, scope_of(rule), where, sizeof(where));
-		if (rule->scope == PP_CONFIG_SCOPE_HOST || !strcmp(where, alert->where))
+		where_of(row, "release", where, sizeof(where));
+		if (rule->scope == PP_CONFIG_SCOPE_HOST ? has_member(row, alert->where)
+							: !strcmp(where, alert->where))
 			return true;
 	}
 	return false;
+}
+
+static void forget_old(const struct alerts *a, struct alert *alert)
+{
+	struct pathprof_alert_state *state = &alert->state;
+
+	if (state->resolved_ns <= 0 || until_ns(a) - state->resolved_ns <= FORGET_NS)
+		return;
+	*state = (struct pathprof_alert_state){.seen_ns = state->seen_ns};
+	alert->changed = true;
 }
 
 /* One that was found before and is not now; of one that was not judged nothing is known. */
@@ -320,10 +347,7 @@ static int take_rest(struct alerts *a, const struct pp_config_alert *rule, struc
 	if (alert->is_seen || strcmp(alert->rule, rule->name) != 0)
 		return 0;
 	if (state->phase == PATHPROF_ALERT_QUIET) {
-		if (state->resolved_ns > 0 && until_ns(a) - state->resolved_ns > FORGET_NS) {
-			*state = (struct pathprof_alert_state){.seen_ns = state->seen_ns};
-			alert->changed = true;
-		}
+		forget_old(a, alert);
 		return 0;
 	}
 	alert->is_stale = !is_judged(a, rule, alert);
@@ -341,6 +365,62 @@ static int take_rule(struct alerts *a, const struct pp_config_alert *rule)
 		r = take_found(a, rule, json_array_get(found, i));
 	for (size_t i = 0; r == 0 && i < a->cnt; i++)
 		r = take_rest(a, rule, &a->list[i]);
+	return r;
+}
+
+/* ---------------------------------------------------------------- rules that are gone */
+
+static bool has_rule(const struct hub_rules *rules, const char *name)
+{
+	for (size_t i = 0; i < rules->cnt; i++)
+		if (!strcmp(rules->list[i].name, name))
+			return true;
+	return false;
+}
+
+/* Of the rule its name is left, which the alert has. */
+static int tell_ruleless(struct alerts *a, struct alert *alert)
+{
+	struct pp_config_alert rule = {.scope = strncmp(alert->where, "host:", 5) == 0
+							? PP_CONFIG_SCOPE_HOST
+							: PP_CONFIG_SCOPE_RELEASE};
+
+	snprintf(rule.name, sizeof(rule.name), "%s", alert->rule);
+	a->counts->resolved++;
+	return add_message(a, &rule, alert, NULL);
+}
+
+static int end_ruleless(struct alerts *a, struct alert *alert)
+{
+	struct pathprof_alert_state *state = &alert->state;
+	const bool fired = state->phase == PATHPROF_ALERT_FIRING;
+	const int64_t now_ns = pp_realtime_ns();
+
+	if (state->phase == PATHPROF_ALERT_QUIET) {
+		forget_old(a, alert);
+		return 0;
+	}
+	/* A clock that was set back must not let it end before it began. */
+	if (now_ns > state->seen_ns)
+		state->seen_ns = now_ns;
+	state->phase = PATHPROF_ALERT_QUIET;
+	state->streak_cnt = 0;
+	state->since_ns = state->seen_ns;
+	alert->is_ruleless = alert->changed = true;
+	if (!fired)
+		return 0;
+	state->resolved_ns = state->seen_ns;
+	return tell_ruleless(a, alert);
+}
+
+/* A rule that was renamed, taken out or switched off judges its alerts no more. */
+static int end_all_ruleless(struct alerts *a, const struct hub_rules *rules)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < a->cnt; i++)
+		if (!has_rule(rules, a->list[i].rule))
+			r = end_ruleless(a, &a->list[i]);
 	return r;
 }
 
@@ -382,6 +462,43 @@ static int store_alerts(struct alerts *a, struct pathprof_store *store,
 	return r;
 }
 
+static int load(struct alerts *a, struct pathprof_store *store, const struct hub_rules *rules,
+		struct pathprof_error *error)
+{
+	int r = pathprof_store_alerts(store, take_row, a, error);
+
+	return r < 0 ? r : end_all_ruleless(a, rules);
+}
+
+/* All of it is in the database, or none. a is released, counts take what it counted. */
+static int finish(struct alerts *a, struct pathprof_store *store, int r,
+		  struct hub_alert_counts *counts, struct pathprof_error *error)
+{
+	if (r == 0)
+		r = store_alerts(a, store, error);
+	if (r == 0) {
+		*counts = *a->counts;
+		for (size_t i = 0; i < a->message_cnt; i++)
+			hub_note("%s: %s", a->messages[i].fired ? "alert" : "alert is over",
+				 a->messages[i].summary);
+	} else if (!error->text[0]) {
+		pathprof_fail(error, r, "%s", strerror(-r));
+	}
+	release(a);
+	return r;
+}
+
+int hub_alerts_begin(struct pathprof_store *store, const struct hub_rules *rules,
+		     struct hub_alert_counts *counts, struct pathprof_error *error)
+{
+	const int64_t now_s = pp_realtime_ns() / (int64_t)PP_NSEC_PER_SEC;
+	struct hub_alert_counts now = *counts;
+	struct alerts a = {.since_s = now_s, .until_s = now_s, .counts = &now};
+	int r = load(&a, store, rules, error);
+
+	return finish(&a, store, r, counts, error);
+}
+
 int hub_alerts_take(struct pathprof_store *store, const struct hub_rules *rules,
 		    const json_t *judgement, struct hub_alert_counts *counts,
 		    struct pathprof_error *error)
@@ -393,23 +510,12 @@ int hub_alerts_take(struct pathprof_store *store, const struct hub_rules *rules,
 		.until_s = json_integer_value(json_object_get(judgement, "until")),
 		.counts = &now,
 	};
-	int r = pathprof_store_alerts(store, take_row, &a, error);
+	int r = load(&a, store, rules, error);
 
 	for (size_t i = 0; r == 0 && i < rules->cnt; i++)
 		if (hub_rule_span_s(&rules->list[i]) == a.until_s - a.since_s)
 			r = take_rule(&a, &rules->list[i]);
-	if (r == 0)
-		r = store_alerts(&a, store, error);
-	if (r == 0) {
-		*counts = now;
-		for (size_t i = 0; i < a.message_cnt; i++)
-			hub_note("%s: %s", a.messages[i].fired ? "alert" : "alert is over",
-				 a.messages[i].summary);
-	} else if (!error->text[0]) {
-		pathprof_fail(error, r, "%s", strerror(-r));
-	}
-	release(&a);
-	return r;
+	return finish(&a, store, r, counts, error);
 }
 
 /* ---------------------------------------------------------------- for readers */

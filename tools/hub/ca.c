@@ -55,19 +55,43 @@ static char *path_of(const char *directory, const char *name, const char *end)
 
 /* ---------------------------------------------------------------- files */
 
+/* -errno. */
+static int write_all(int fd, const char *text, size_t bytes)
+{
+	ssize_t n = write(fd, text, bytes);
+
+	if (n >= 0 && (size_t)n < bytes)
+		return -ENOSPC;
+	return n < 0 || fsync(fd) < 0 ? -errno : 0;
+}
+
+/* Whole, or not at all. */
 static int write_new(const char *path, const char *text, size_t bytes, mode_t mode)
 {
 	_cleanup_close_ int fd =
 		open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+	int r;
 
 	if (fd < 0)
 		return hub_fail("%s: %s%s", path, strerror(errno),
 				errno == EEXIST ? ": it stays as it is; remove it first" : "");
-	if (write(fd, text, bytes) != (ssize_t)bytes || fsync(fd) < 0)
-		return hub_fail("%s: %s", path, strerror(errno));
-	return HUB_OK;
+	r = write_all(fd, text, bytes);
+	if (r == 0)
+		return HUB_OK;
+	unlink(path);
+	return hub_fail("%s: %s", path, strerror(-r));
 }
 
+static int write_certificate(const char *path, const struct pair *pair)
+{
+	char text[PEM_BYTES];
+	size_t bytes = sizeof(text);
+	int r = gnutls_x509_crt_export(pair->certificate, GNUTLS_X509_FMT_PEM, text, &bytes);
+
+	return r < 0 ? fail_tls(path, r) : write_new(path, text, bytes, 0644);
+}
+
+/* A key that is left without its certificate would be taken for another one's. */
 static int write_pair(const char *directory, const char *name, const struct pair *pair)
 {
 	_cleanup_free_ char *key_path = path_of(directory, name, "-key.pem");
@@ -85,9 +109,10 @@ static int write_pair(const char *directory, const char *name, const struct pair
 	gnutls_memset(text, 0, sizeof(text));
 	if (r)
 		return r;
-	bytes = sizeof(text);
-	r = gnutls_x509_crt_export(pair->certificate, GNUTLS_X509_FMT_PEM, text, &bytes);
-	return r < 0 ? fail_tls(path, r) : write_new(path, text, bytes, 0644);
+	r = write_certificate(path, pair);
+	if (r)
+		unlink(key_path);
+	return r;
 }
 
 /* Caller frees data. */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "patience.h"
 
 #define WANTED_MAX 8
 #define WANTED_NS  (86400 * PP_NSEC_PER_SEC)
@@ -34,12 +35,16 @@ struct hub_files {
 	size_t cnt;
 	uint64_t bytes;
 	struct hub_upload *upload; /* under way; NULL: none */
+	struct hub_patience patience;
 };
 
 struct hub_upload {
 	struct hub_files *files;
 	char id[PATHPROF_BUILD_ID_TEXT_LEN];
 	char path[HUB_FILES_PATH];
+	char host[PATHPROF_PARCEL_HOST_BYTES];
+	uint64_t begin_ns;
+	bool is_kept;
 	int fd;
 	int code; /* 0, or the -errno of what could not be written */
 	uint64_t bytes, told;
@@ -80,19 +85,26 @@ static bool is_there(const struct hub_files *files, const char *id)
 
 /* ---------------------------------------------------------------- what there is */
 
-/* A crash may have left a file without its bytes: it has no build-id any more. */
-static bool is_sound(const char *path, const char *id)
+/*
+ * A crash may have left a file without its bytes: it has no build-id any more. Of one that cannot
+ * be opened now, for want of descriptors say, nothing is known.
+ */
+static bool is_broken(const char *path, const char *id)
 {
 	struct pathprof_build_id have;
 	struct pathprof_error error = {""};
 	char text[PATHPROF_BUILD_ID_TEXT_LEN];
 
-	return pathprof_build_id_read_file(&have, path, &error) == 0 &&
-	       have.kind == PATHPROF_ID_BUILD_ID &&
-	       strcmp(pathprof_build_id_text(&have, text), id) == 0;
+	if (pathprof_build_id_read_file(&have, path, &error) < 0)
+		return false;
+	if (have.kind == PATHPROF_ID_BUILD_ID &&
+	    strcmp(pathprof_build_id_text(&have, text), id) == 0)
+		return false;
+	hub_note("%s: removed, since it is not the file of build %s", path, id);
+	return true;
 }
 
-/* Counts it, or removes what is old or no file of a build. */
+/* Counts it, or removes what is old or, at the first look, not whole. */
 static void take_stock(struct hub_files *files, const char *id, bool is_first)
 {
 	char path[HUB_FILES_PATH];
@@ -102,7 +114,7 @@ static void take_stock(struct hub_files *files, const char *id, bool is_first)
 	if (!is_id(id) || !place(files->directory, id, path, sizeof(path)) ||
 	    lstat(path, &status) < 0)
 		return;
-	if (status.st_mtime < now_s - files->keep_s || (is_first && !is_sound(path, id))) {
+	if (status.st_mtime < now_s - files->keep_s || (is_first && is_broken(path, id))) {
 		unlink(path);
 		return;
 	}
@@ -247,7 +259,7 @@ int hub_files_open(struct hub_files *files, const char *id, uint64_t *ret_bytes)
 
 /* ---------------------------------------------------------------- one that comes */
 
-static unsigned int judge(struct hub_files *files, const char *id, uint64_t bytes,
+static unsigned int judge(struct hub_files *files, const char *host, const char *id, uint64_t bytes,
 			  const char **ret_why)
 {
 	*ret_why = "behind /v1/files/ a build-id is to stand: 8 to 40 digits of hex";
@@ -268,6 +280,10 @@ static unsigned int judge(struct hub_files *files, const char *id, uint64_t byte
 	*ret_why = "there is no room for this file: 64 files, or 1 GiB of them, are there already";
 	if (!has_room(files, bytes))
 		return 507;
+	*ret_why = "this host held up others' files with some that did not come: it is to try "
+		   "again later";
+	if (hub_patience_is_out(&files->patience, host, pp_monotonic_ns()))
+		return 503;
 	*ret_why = "another file comes just now";
 	return files->upload ? 503 : 200;
 }
@@ -285,10 +301,10 @@ static int create(struct hub_upload *upload)
 	return upload->fd < 0 ? -errno : 0;
 }
 
-unsigned int hub_upload_begin(struct hub_files *files, const char *id, uint64_t bytes,
-			      struct hub_upload **ret_upload, const char **ret_why)
+unsigned int hub_upload_begin(struct hub_files *files, const char *host, const char *id,
+			      uint64_t bytes, struct hub_upload **ret_upload, const char **ret_why)
 {
-	unsigned int status = judge(files, id, bytes, ret_why);
+	unsigned int status = judge(files, host, id, bytes, ret_why);
 	struct hub_upload *upload;
 
 	if (status != 200)
@@ -300,6 +316,8 @@ unsigned int hub_upload_begin(struct hub_files *files, const char *id, uint64_t 
 	upload->files = files;
 	upload->told = bytes;
 	upload->fd = -1;
+	upload->begin_ns = pp_monotonic_ns();
+	snprintf(upload->host, sizeof(upload->host), "%s", host);
 	snprintf(upload->id, sizeof(upload->id), "%s", id);
 	upload->code = create(upload);
 	files->upload = upload;
@@ -383,6 +401,7 @@ unsigned int hub_upload_finish(struct hub_upload *upload, const char **ret_why)
 			 strerror(-r));
 		return 503;
 	}
+	upload->is_kept = status == 200;
 	if (status == 200 && wanted)
 		wanted->id[0] = 0;
 	return status;
@@ -393,6 +412,9 @@ void hub_upload_end(struct hub_upload *upload)
 	if (!upload)
 		return;
 	upload->files->upload = NULL;
+	if (!upload->is_kept)
+		hub_patience_use(&upload->files->patience, upload->host, upload->begin_ns,
+				 pp_monotonic_ns());
 	if (upload->fd >= 0) {
 		close(upload->fd);
 		unlink(upload->path); /* finished, it has another name */

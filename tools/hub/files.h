@@ -41,10 +41,10 @@ bool hub_files_find(const char *db, const char *id, char *ret_path, size_t size)
 /* The same, open. -1: the same, and it is asked for from now on. */
 int hub_files_open(struct hub_files *files, const char *id, uint64_t *ret_bytes);
 
-/* 200: *ret_upload, which the caller ends. Else a status of HTTP, and *ret_why. bytes:
- * UINT64_MAX: not said. */
-unsigned int hub_upload_begin(struct hub_files *files, const char *id, uint64_t bytes,
-			      struct hub_upload **ret_upload, const char **ret_why);
+/* 200: *ret_upload, which the caller ends. Else a status of HTTP, and *ret_why. host: who sends it,
+ * as its certificate says. bytes: UINT64_MAX: not said. */
+unsigned int hub_upload_begin(struct hub_files *files, const char *host, const char *id,
+			      uint64_t bytes, struct hub_upload **ret_upload, const char **ret_why);
 /* False: there are more than were told. */
 bool hub_upload_part(struct hub_upload *upload, const void *part, size_t bytes);
 /* 200: the file is there. Else a status of HTTP; *ret_why lives as long as upload. */

@@ -15,6 +15,9 @@
 /* Of one host: it gets a new store when it is set up anew. With slots of the time that is kept this
    bounds what a host that means harm can fill. */
 #define STORES_MAX 16
+/* Of a parcel: far more than five minutes bring, and so little that no query over the parcels of
+   all hosts comes to 2^63, which is more than SQL can sum up. */
+#define COUNTS_MAX (UINT64_C(1) << 40)
 /* Of a windows table: what is older is looked for this often. */
 #define RETAIN_NS (600 * PP_NSEC_PER_SEC)
 
@@ -171,6 +174,37 @@ static const char *judge_time(const struct hub_ingest *ingest, const struct path
 	return NULL;
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* A parcel has a million rows at most: their sum fits. */
+static uint64_t counts_of(const struct pathprof_profile *p)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < p->path_cnt; i++)
+		sum += least(p->paths[i].samples, COUNTS_MAX);
+	for (uint32_t i = 0; i < p->edge_cnt; i++)
+		sum += least(p->edges[i].count, COUNTS_MAX) +
+		       least(p->edges[i].mispredicted, COUNTS_MAX);
+	for (uint32_t i = 0; i < p->clock_cnt; i++)
+		sum += least(p->clocks[i].samples, COUNTS_MAX);
+	return sum;
+}
+
+/* NULL: it counts no more than a host can have seen. */
+static const char *judge_counts(const struct pathprof_parcel *parcel)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < parcel->part_cnt; i++)
+		sum += counts_of(&parcel->parts[i].profile);
+	return sum < COUNTS_MAX ? NULL
+				: "its counts add up to 2^40 or more, which no five minutes bring";
+}
+
 /* At most once an hour: clones that go on for weeks fill no log. */
 static void say_beside(struct hub_ingest *ingest, const struct pathprof_parcel *parcel)
 {
@@ -237,6 +271,9 @@ static unsigned int take(struct hub_ingest *ingest, const char *host,
 
 	if (why)
 		return refuse(ingest, 409, why, ret_answer);
+	why = judge_counts(parcel);
+	if (why)
+		return refuse(ingest, 400, why, ret_answer);
 	r = judge_store(ingest, host, parcel->store, &why, &error);
 	if (r < 0)
 		return refuse(ingest, status_of(r), error.text, ret_answer);

@@ -193,6 +193,17 @@ static int add_host(struct judgement *j, const struct pathprof_fleet_group *grou
 	return json_array_append_new(j->found, object) ? -ENOMEM : 0;
 }
 
+/* Who was compared with whom: of other hosts nothing is known. */
+static json_t *judged_json(const struct pathprof_fleet_group *group)
+{
+	json_t *object = subject_json("host", group), *members = json_array();
+
+	for (size_t i = 0; i < group->member_cnt; i++)
+		json_array_append_new(members, json_string(group->members[i].host));
+	json_object_set_new(object, "members", members);
+	return object;
+}
+
 static int judge_hosts(struct judgement *j, struct pathprof_fleet_group *group,
 		       struct pathprof_error *error)
 {
@@ -202,7 +213,7 @@ static int judge_hosts(struct judgement *j, struct pathprof_fleet_group *group,
 		return pathprof_fail(error, r, "%s: %s", group->name, strerror(-r));
 	if (!group->judged)
 		return 0;
-	json_array_append_new(j->judged, subject_json("host", group));
+	json_array_append_new(j->judged, judged_json(group));
 	for (size_t i = 0; r == 0 && i < group->member_cnt; i++)
 		if (group->members[i].verdict.found)
 			r = add_host(j, group, i, error);

@@ -260,9 +260,9 @@ static enum MHD_Result begin_upload(struct hub *hub, struct MHD_Connection *conn
 				    const char *url, struct request *request)
 {
 	const char *why = NULL;
-	unsigned int status =
-		hub_upload_begin(hub_ingest_files(request->ingest), behind(url, ROUTE_UPLOAD),
-				 told_bytes(connection, SIZE_MAX), &request->upload, &why);
+	unsigned int status = hub_upload_begin(
+		hub_ingest_files(request->ingest), request->peer.name, behind(url, ROUTE_UPLOAD),
+		told_bytes(connection, SIZE_MAX), &request->upload, &why);
 
 	return status == MHD_HTTP_OK ? MHD_YES : refuse(hub, connection, request, status, why);
 }

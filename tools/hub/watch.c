@@ -15,7 +15,7 @@
 #define GRACE_S    (PATHPROF_PARCEL_SLOT_S + 60)
 #define SPANS_BACK 4 /* that are judged after an outage */
 #define CHILD_NS   (180 * PP_NSEC_PER_SEC)
-#define ANSWER_MAX (8u << 20)
+#define ANSWER_MAX (16u << 20)
 #define LOOK_NS    (5 * PP_NSEC_PER_SEC) /* for what is due */
 
 struct hub_watch {
@@ -23,7 +23,8 @@ struct hub_watch {
 	struct hub_tenants *tenants;
 	struct hub_watch_counts counts;
 	uint64_t looked_ns;
-	size_t next; /* tenant whose turn it is */
+	size_t next;      /* tenant whose turn it is */
+	size_t begun_cnt; /* tenants whose alerts were held against the rules */
 
 	struct hub_child child;
 	struct hub_ingest *ingest; /* whose it judges */
@@ -215,6 +216,18 @@ static bool is_first_of_span(const struct hub_rules *rules, size_t at)
 	return true;
 }
 
+/* Rules stay as they are while the hub runs. Each judgement does the same, where there is one. */
+static void begin_tenant(struct hub_watch *watch, struct hub_ingest *ingest)
+{
+	struct pathprof_error error = {""};
+
+	if (hub_alerts_begin(hub_ingest_store(ingest), watch->rules, &watch->counts.alerts,
+			     &error) < 0)
+		hub_note("alerts: of rules that are gone go on until the hub starts again or "
+			 "judges: %s",
+			 error.text);
+}
+
 /* Tenants in turn, so that none waits for another's many spans. */
 static void look(struct hub_watch *watch)
 {
@@ -223,6 +236,10 @@ static void look(struct hub_watch *watch)
 	if (!ingest) {
 		watch->next = 0;
 		ingest = hub_tenants_at(watch->tenants, 0);
+	}
+	if (watch->next == watch->begun_cnt) {
+		watch->begun_cnt++;
+		begin_tenant(watch, ingest);
 	}
 	watch->next++;
 	for (size_t i = 0; i < watch->rules->cnt; i++)
@@ -241,7 +258,7 @@ void hub_watch_turn(struct hub_watch *watch)
 		watch->looked_ns = watch->child.pid ? watch->looked_ns : 0;
 		return;
 	}
-	if (!watch->rules->cnt || (watch->looked_ns && now_ns - watch->looked_ns < LOOK_NS))
+	if (watch->looked_ns && now_ns - watch->looked_ns < LOOK_NS)
 		return;
 	watch->looked_ns = now_ns;
 	look(watch);

@@ -66,7 +66,8 @@ int pathprof_store_add_parcel(struct pathprof_store *store, const struct pathpro
  * Sums up the windows that one host sent of one store in an hour, in one window of each kind: the
  * oldest hour of which that was not done, of those that ended before before_s (seconds since 1970).
  * All of it or nothing. *ret_rolled false: there is none. Which recorded windows are in it stays
- * known, and no parcel can take the place of one any more.
+ * known, and no parcel can take the place of one any more. An hour whose sums are more than a
+ * window holds stays as it is for good, and counts as done.
  */
 int pathprof_store_roll(struct pathprof_store *store, int64_t before_s, bool *ret_rolled,
 			struct pathprof_error *error);

@@ -72,7 +72,7 @@ enum pathprof_window_kind {
 /* Of a window with this basis and horizon; weighed as in profile.h. */
 enum pathprof_window_kind pathprof_window_kind(enum pathprof_basis basis, uint32_t horizon,
 					       bool weighed);
-/* "branches", "horizon", "taken", "weighed"; NULL when out of range. */
+/* "any", "branches", "horizon", "taken", "weighed"; NULL when out of range. */
 const char *pathprof_window_kind_name(enum pathprof_window_kind kind);
 
 /* For people: "counted in instructions"; "" for any and when out of range. */
@@ -80,7 +80,10 @@ const char *pathprof_window_kind_text(enum pathprof_window_kind kind);
 
 #define PATHPROF_OWNERS_MAX 4
 
-/* What to select; zero or NULL: no restriction. */
+/*
+ * What to select; zero or NULL: no restriction. Times, window, kind, host and labels select
+ * windows, pid, comm, container and workload processes.
+ */
 struct pathprof_filter {
 	int64_t since_ns, until_ns; /* CLOCK_REALTIME; windows that overlap [since, until) */
 	uint32_t pid;
@@ -219,7 +222,7 @@ int pathprof_store_edges(struct pathprof_store *store, const struct pathprof_fil
 int pathprof_store_binaries(struct pathprof_store *store, const struct pathprof_filter *filter,
 			    pathprof_binary_row_fn *fn, void *context,
 			    struct pathprof_error *error);
-/* Of the filter only times, window, kind and binary count. By binary, the one seen most first. */
+/* Of the filter what selects windows, and binary count. By binary, the one seen most first. */
 int pathprof_store_files(struct pathprof_store *store, const struct pathprof_filter *filter,
 			 pathprof_file_row_fn *fn, void *context, struct pathprof_error *error);
 int pathprof_store_processes(struct pathprof_store *store, const struct pathprof_filter *filter,
@@ -305,7 +308,10 @@ int pathprof_store_earlier_builds(struct pathprof_store *store, const struct pat
 int pathprof_store_add_jit_symbol(struct pathprof_store *store, const struct pathprof_build_id *id,
 				  uint64_t start, uint64_t len_bytes, const char *name,
 				  struct pathprof_error *error);
-/* -ENOENT when offset has none. name holds name_size bytes. */
+/*
+ * -ENOENT when offset has none. Of those that lie within one another the innermost; up to 16 that
+ * begin before offset are looked at. name holds name_size bytes.
+ */
 int pathprof_store_jit_symbol(struct pathprof_store *store, const struct pathprof_build_id *id,
 			      uint64_t offset, char *name, size_t name_size, uint64_t *ret_start);
 
@@ -314,7 +320,8 @@ int pathprof_store_jit_symbol(struct pathprof_store *store, const struct pathpro
  * containers kept, written beside and renamed so that a reader sees all of it or none. What
  * baselines are, and what `file:` selectors read. replace false: -EEXIST when the file is there;
  * -ENODATA when nothing is selected; -EINVAL when the windows are of several kinds: the filter's
- * kind then says which to keep. note goes with it (pathprof_store_note()), and so do the names
+ * kind then says which to keep; -E2BIG when more is selected than fits into memory, or note is
+ * longer than 64 KiB. note goes with it (pathprof_store_note()), and so do the names
  * of paths that outlive their build.
  */
 int pathprof_store_extract(struct pathprof_store *store, const struct pathprof_filter *filter,
@@ -379,7 +386,9 @@ struct pathprof_drift_row {
 int pathprof_store_add_drift(struct pathprof_store *store, const struct pathprof_drift_row *rows,
 			     size_t cnt, struct pathprof_error *error);
 typedef int pathprof_drift_row_fn(void *context, const struct pathprof_drift_row *row);
-/* Newest first; the filter's times, binary, container, window and limit count. baseline NULL: all.
+/*
+ * Newest first; the filter's times, binary, container, window, kind and limit count. baseline NULL:
+ * all.
  */
 int pathprof_store_drift(struct pathprof_store *store, const struct pathprof_filter *filter,
 			 const char *baseline, pathprof_drift_row_fn *fn, void *context,
@@ -409,7 +418,8 @@ struct pathprof_message_row {
 /*
  * Writes all rows in one transaction, and the messages of what changed with them: nobody sees one
  * without the other. A row in phase quiet that never fired is removed. Of the messages the newest
- * 1024 are kept, and those of alerts that fire.
+ * 1024 are kept, and those of alerts that fire; pathprof_store_retain() drops others by age as
+ * well.
  */
 int pathprof_store_set_alerts(struct pathprof_store *store, const struct pathprof_alert_row *rows,
 			      size_t cnt, const struct pathprof_message_row *messages,
@@ -466,16 +476,21 @@ int pathprof_store_add_values(struct pathprof_store *store, int64_t window,
 			      const struct pathprof_value_drop *drops, size_t drop_cnt,
 			      struct pathprof_error *error);
 typedef int pathprof_value_row_fn(void *context, const struct pathprof_value_row *row);
-/* Summed over windows, the most executed first; the filter's times, window, binary and limit count.
+/*
+ * Summed over windows, the most executed first; what of the filter selects windows, its binary and
+ * limit count.
  */
 int pathprof_store_values(struct pathprof_store *store, const struct pathprof_filter *filter,
 			  pathprof_value_row_fn *fn, void *context, struct pathprof_error *error);
 typedef int pathprof_value_drop_fn(void *context, const struct pathprof_value_drop *drop);
-/* The filter's times and window count. */
+/* What of the filter selects windows counts. */
 int pathprof_store_value_drops(struct pathprof_store *store, const struct pathprof_filter *filter,
 			       pathprof_value_drop_fn *fn, void *context,
 			       struct pathprof_error *error);
-/* All values of all windows, overwritten in the file. */
+/*
+ * All values of all windows, overwritten in the file. -EBUSY: somebody reads the file; they are
+ * deleted, and overwritten by the next call that nobody keeps from it.
+ */
 int pathprof_store_forget_values(struct pathprof_store *store, struct pathprof_error *error);
 
 /*
@@ -519,8 +534,10 @@ int pathprof_store_window_note(struct pathprof_store *store, int64_t window, cha
 			       struct pathprof_error *error);
 typedef int pathprof_piece_row_fn(void *context, const struct pathprof_piece_row *row);
 typedef int pathprof_segment_row_fn(void *context, const struct pathprof_segment_row *row);
-/* Summed over windows; the filter's times, window, kind and binary (of a segment, its first) count.
- * In no order. */
+/*
+ * Summed over windows; what of the filter selects windows, its binary (of a segment, its first) and
+ * owners count. In no order.
+ */
 int pathprof_store_pieces(struct pathprof_store *store, const struct pathprof_filter *filter,
 			  pathprof_piece_row_fn *fn, void *context, struct pathprof_error *error);
 int pathprof_store_segments(struct pathprof_store *store, const struct pathprof_filter *filter,
@@ -561,8 +578,8 @@ int pathprof_store_add_ranges(struct pathprof_store *store, int64_t window,
 			      const struct pathprof_ranges *ranges, struct pathprof_error *error);
 typedef int pathprof_range_row_fn(void *context, const struct pathprof_range_row *row);
 /*
- * Summed over windows; the filter's times, window, kind and binary (of start) count. In no order.
- * -ENODATA, without an error's line: of some of these windows the ranges are not known.
+ * Summed over windows; what of the filter selects windows, and its binary (of start) count. In no
+ * order. -ENODATA, without an error's line: of some of these windows the ranges are not known.
  */
 int pathprof_store_ranges(struct pathprof_store *store, const struct pathprof_filter *filter,
 			  pathprof_range_row_fn *fn, void *context, struct pathprof_error *error);

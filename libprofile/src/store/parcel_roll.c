@@ -311,7 +311,7 @@ int pathprof_store_roll(struct pathprof_store *store, int64_t before_s, bool *re
 		code = sum_up(&roll);
 	if (*ret_rolled && code == 0)
 		code = write_unchecked(&roll);
-	else if (code == -E2BIG || code == -ERANGE || code == -EOVERFLOW)
+	if (*ret_rolled && (code == -E2BIG || code == -ERANGE || code == -EOVERFLOW))
 		code = give_up(&roll);
 	pp_store_limit_log(store);
 	release(&roll);

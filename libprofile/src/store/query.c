@@ -458,6 +458,7 @@ int pathprof_store_jit_symbol(struct pathprof_store *store, const struct pathpro
 			      uint64_t offset, char *name, size_t name_size, uint64_t *ret_start)
 {
 	sqlite3_stmt *stmt = NULL;
+	int found = -ENOENT;
 
 	if (!name_size || id->len_bytes > PATHPROF_BUILD_ID_MAX)
 		return -EINVAL;
@@ -471,11 +472,9 @@ int pathprof_store_jit_symbol(struct pathprof_store *store, const struct pathpro
 	pp_sql_bind_id(stmt, 1, id);
 	sqlite3_bind_int(stmt, 2, id->kind);
 	sqlite3_bind_int64(stmt, 3, (int64_t)offset);
-	code = pp_sql_step(store, stmt, NULL);
-	if (code > 0)
-		code = take_symbol(stmt, offset, name, name_size, ret_start);
-	else if (code == 0)
-		code = -ENOENT;
+	/* One that ends before the offset may lie within one that does not. */
+	while (found == -ENOENT && (code = pp_sql_step(store, stmt, NULL)) > 0)
+		found = take_symbol(stmt, offset, name, name_size, ret_start);
 	sqlite3_reset(stmt);
-	return code;
+	return code < 0 ? code : found;
 }

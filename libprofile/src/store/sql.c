@@ -80,7 +80,7 @@ static const char *const texts[PP_STMT_CNT] = {
 	[PP_STMT_JIT_ADD] = "INSERT OR REPLACE INTO jit_symbols VALUES (?1, ?2, ?3, ?4)",
 	[PP_STMT_JIT_FIND] = "SELECT j.start, j.len_bytes, j.name FROM binaries b"
 			     " CROSS JOIN jit_symbols j ON j.binary = b.id WHERE b.build_id = ?1"
-			     " AND b.kind = ?2 AND j.start <= ?3 ORDER BY j.start DESC LIMIT 1",
+			     " AND b.kind = ?2 AND j.start <= ?3 ORDER BY j.start DESC LIMIT 16",
 	[PP_STMT_JIT_OF_BUILD] =
 		"SELECT j.start, j.len_bytes, j.name FROM binaries b CROSS JOIN jit_symbols j"
 		" ON j.binary = b.id WHERE b.build_id = ?1 AND b.kind = ?2",

@@ -290,6 +290,15 @@ int pathprof_store_value_drops(struct pathprof_store *store, const struct pathpr
 
 /* ---------------------------------------------------------------- forgetting */
 
+/* A reader of what was there before keeps the log, and the file's old pages, until it ends. */
+static int empty_log(struct pathprof_store *store, struct pathprof_error *error)
+{
+	if (sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) ==
+	    SQLITE_OK)
+		return 0;
+	return pp_sql_fail(store, error, "values are deleted, but not yet overwritten");
+}
+
 /* Deleted rows are overwritten; what the log still has of them goes with the log. */
 int pathprof_store_forget_values(struct pathprof_store *store, struct pathprof_error *error)
 {
@@ -308,7 +317,7 @@ int pathprof_store_forget_values(struct pathprof_store *store, struct pathprof_e
 		code = pp_sql_end(store, code, error);
 	}
 	if (code == 0)
-		code = pp_sql_exec(store, "PRAGMA wal_checkpoint(TRUNCATE)", error);
+		code = empty_log(store, error);
 	pp_sql_exec(store, "PRAGMA secure_delete=OFF", NULL);
 	return code;
 }
