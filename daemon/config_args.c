@@ -152,12 +152,16 @@ void pp_args_help(FILE *out)
 	pp_options_help(options, out);
 }
 
+/* A flag that is empty, as `--db "$UNSET"` is, says nothing: its default would be taken in silence.
+ */
 static bool overrides(const struct pp_args *args, const char *name)
 {
+	const char *value = "";
+
 	for (unsigned int i = 0; i < args->override_cnt; i++)
 		if (!strcmp(args->overrides[i].name, name))
-			return true;
-	return false;
+			value = args->overrides[i].value;
+	return value[0] != '\0';
 }
 
 static int check_record(struct pp_args *args, struct pathprof_error *error)

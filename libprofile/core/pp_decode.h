@@ -69,7 +69,7 @@ PP_INLINE int pp_decoder_has(const struct pp_decoder *d, __u32 bytes)
 	return d->at + bytes <= d->len;
 }
 
-/* Every prefix has its bit here, also REX, which means nothing to a transfer; else -1. */
+/* The bit of a prefix; 0 for what means nothing to a transfer, REX too; -1: it is none. */
 PP_INLINE int pp_decode_prefix(__u32 byte)
 {
 	switch (byte) {

@@ -2,9 +2,9 @@
 /*
  * The tagged compressor (RPS 4, figure 6): a set-associative table of counters with partial tags.
  * An entry holds no tuple, only a tag, so it can report only when its tuple comes by again: an
- * entry that must go waits in the state EVICT for that. Counts are never dropped: hits and misses
- * together are the length of the entry's stream; an empty entry keeps in `hits` what the next
- * tuple inherits (transition E6).
+ * entry that must go waits in the state EVICT for that. Hits and misses together are the length of
+ * the entry's stream, of which a report at `rate` from EVICT drops the misses (E2); an empty entry
+ * keeps in `hits` what the next tuple inherits (E6).
  *
  * An access is one transition. Names E1 to E6a are those of the figure. Any context; the caller
  * owns the table.

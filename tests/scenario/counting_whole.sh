@@ -83,7 +83,9 @@ for mode in "-O2" "-Os" "-O2 --pathprof-late -fno-inline" "-O0"; do
 	"$cc" $whole $mode -c main.c weigh.c && "$cxx" $whole $mode -c other.cc && ar cr libparts.a weigh.o other.o &&
 		"$cxx" $whole $mode main.o weigh.o other.o -o objects && made "objects $mode" objects &&
 		"$cxx" $whole $mode main.o libparts.a -o archive && made "an archive $mode" archive &&
-		"$cxx" $whole $mode main.o -L. -lparts -o library && made "a library $mode" library
+		"$cxx" $whole $mode main.o -L. -lparts -o library && made "a library $mode" library &&
+		"$cxx" $whole $mode main.o -L . -l parts -o words && made "a library by two words $mode" words &&
+		"$cxx" $whole $mode main.o -L. -Xlinker -lparts -o passed && made "a library for the linker $mode" passed
 done
 "$cc" $whole -O2 -c main.c weigh.c && "$cxx" $whole main.o weigh.o -O2 other.cc -o mixed && made "objects and a source" mixed
 clang-22 -O2 -c weigh.c && "$cxx" $whole -O2 main.o weigh.o other.cc -o native 2>said && PATHPROF_DIR=counts ./native |
@@ -131,6 +133,23 @@ END2
 rm -f again.o libagain.a
 "$cc" $whole -O2 -c again.c && ar cr libagain.a again.o && "$cc" $whole -O2 own.c weigh.c -L. -lagain -o own &&
 	[ "$(PATHPROF_DIR=counts ./own)" = "150 1" ] && ok "a member gives way" || not_ok "a member gives way" "$(PATHPROF_DIR=counts ./own)"
+# Of a directory the shared library is taken before the archive, and none of the next.
+mkdir first second
+for n in 1 2 3; do echo "int pick(void) { return $n; }" >pick$n.c; done
+echo "int pick(void); int main(void) { return pick(); }" >picks.c
+clang-22 -shared -fPIC pick1.c -o first/libpick.so && "$cc" $whole -O2 -c pick2.c pick3.c &&
+	ar cr first/libpick.a pick2.o && ar cr second/libpick.a pick3.o
+picked() { # WHAT NUMBER BEFORE BEHIND
+	local picked=0
+	rm -f picks
+	# shellcheck disable=SC2086 # lists of words
+	"$cc" $whole -O2 picks.c $3 -Lfirst -Lsecond -lpick $4 -Wl,-rpath,"$PWD/first" -o picks 2>said
+	PATHPROF_DIR=counts ./picks || picked=$?
+	[ $picked -eq "$2" ] && ok "$1" || not_ok "$1" "number $picked, not $2: $(head -n 1 said)"
+}
+picked "a shared library before an archive" 1 "" ""
+picked "an archive where the program is static" 2 -static ""
+picked "an archive where the linker is told so" 2 -Wl,-Bstatic -Wl,-Bdynamic
 echo "int main(void) { return }" >wrong.c
 refused "a source with an error" "wrong.c:1" "$cc" $whole wrong.c weigh.c -o wrong
 [ -z "$(ls temporary)" ] && ok "nothing is left behind" || not_ok "nothing is left behind" "$(ls temporary)"

@@ -271,6 +271,8 @@ fails 1 "nowhere/out" -F bolt-fdata -o nowhere/out --recording recorded --file p
 fails 2 "recording needs --file" "${to[@]}" --recording recorded
 fails 2 "read whole" "${to[@]}" --recording recorded --file program --binary program
 fails 2 "read whole" "${to[@]}" --recording recorded --file program --kind taken
+fails 2 "read whole" "${to[@]}" --recording recorded --file program --owner 0
+fails 2 "owner goes with --binary" -F folded -o kept --db db --owner 0
 fails 2 "goes with --recording" "${to[@]}" --db db --recording-format perf.data
 fails 2 "not a valid FORMAT" "${to[@]}" --recording recorded --file program --recording-format pprof
 fails 2 "not a valid FORMAT" -F perf.data --recording recorded --file program

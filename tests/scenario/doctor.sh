@@ -73,6 +73,7 @@ says doctor-bpf-alone 'BPF programs' 'EPERM: CAP_PERFMON is missing'
 as ,+perfmon
 says doctor-perfmon-alone 'BPF programs' 'EPERM: CAP_BPF is missing'
 says doctor-perfmon-perf 'mapping events' 'MMAP2'
+check doctor-mappings-alone "$(grep 'mapping events' "$tmp/out")" eval '! grep -q "mapping events.*build-id" "$tmp/out"'
 as ,+bpf,+perfmon
 says doctor-both 'BPF programs' 'loads'
 

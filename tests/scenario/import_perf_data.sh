@@ -48,15 +48,16 @@ perf_lines() {
 # Several files may have records of one moment, and perf decides by chance which is first.
 one_moment_sorted() { perl -ne '/(\d+\.\d{9})\b/; push @l, [$1 // 0, $_]; END { print map { $_->[1] } sort { $a->[0] <=> $b->[0] || $a->[1] cmp $b->[1] } @l }'; }
 order=cat
-# same NAME FILE: both read it, and agree, in the same order but for $order.
+# same NAME FILE: both read it, and agree, in the same order but for $order. A program that ran on
+# some CPU may be gone, or its code have no file: perf tells that it has no symbols of it.
 same() {
 	perf_lines "$2" >"$2.perf"
 	if ! "$dump" "$2" >"$2.ours" 2>"$2.error"; then
 		not_ok "$1" "$(cat "$2.error")"
 	elif ! [ -s "$2.perf" ]; then
 		not_ok "$1" "perf printed nothing: $(head -n 1 "$2.complaints")"
-	elif grep -iqE 'fail|invalid|unsupported|error|corrupt' "$2.complaints"; then
-		not_ok "$1" "perf complains: $(head -n 1 "$2.complaints")"
+	elif grep -v 'continuing without symbols$' "$2.complaints" | grep -iqE 'fail|invalid|unsupported|error|corrupt'; then
+		not_ok "$1" "perf complains: $(grep -v 'continuing without symbols$' "$2.complaints" | head -n 1)"
 	elif ! cmp -s <($order <"$2.perf") <($order <"$2.ours"); then
 		not_ok "$1" "$(diff <($order <"$2.perf") <($order <"$2.ours") | head -n 5 | cut -c 1-300)"
 	else
@@ -312,7 +313,7 @@ cat plain.data | "$dump" - | cmp -s - <("$dump" plain.data) && ok "a file throug
 		"cmdline perf record -b" "clock 1700000000000000000 5000000000" \
 		"build-id user-sized 0011223344556677 /bin/a" \
 		"build-id user 99aabbccddeeff0011223399aabbccddeeff0011 /bin/b" \
-		"build-id kernel 55aabbccddeeff0011223399aabbccddeeff0011 /boot/vmlinux"
+		"build-id kernel 55aabbccddeeff0011223399aabbccddeeff0011 /boo.ko/linux"
 	cat <<-'END'
 	begin
 	mmap -1 0 0xffffffff81000000 0x1000000 0xffffffff81000000 k [kernel.kallsyms]_text

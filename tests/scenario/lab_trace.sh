@@ -20,7 +20,7 @@ verdict() { # NAME CONDITION...
 value() { awk -v name="$1" '$1 == name { print $2 }' "$2"; }
 
 if ! command -v qemu-x86_64 >/dev/null; then
-	echo "skipped: lab_trace: no qemu-x86_64 (apt install qemu-user)"
+	echo "skip lab_trace: no qemu-x86_64 (apt install qemu-user)"
 	exit 0
 fi
 "$tracer" -q --loads -o t.trace -- "$workload" >/dev/null
@@ -59,6 +59,37 @@ verdict "main has branches, the program more" [ "$(value branches function)" -gt
 status=0
 "$lab" trace-summary --function no_such_function t.trace >out 2>err || status=$?
 verdict "an unknown function is refused" [ $status -eq 1 ]
+
+# A page of code that another is moved over: what runs there then is the file's no more.
+cat >moved.c <<'END'
+#define _GNU_SOURCE
+#include <string.h>
+#include <sys/mman.h>
+__attribute__((noinline, aligned(4096))) void spot(void) { __asm__ volatile(""); }
+__attribute__((noinline, aligned(4096))) void behind(void) { __asm__ volatile(""); }
+int main(void)
+{
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void (*volatile call)(void) = spot;
+
+	call();
+	memcpy(page, (void *)spot, 64);
+	if (mprotect(page, 4096, PROT_READ | PROT_EXEC) ||
+	    mremap(page, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)spot) == MAP_FAILED)
+		return 1;
+	call();
+	behind();
+	return 0;
+}
+END
+if "${CC:-gcc}" -O0 -o moved moved.c; then
+	status=0
+	"$tracer" -q -o moved.trace -- ./moved || status=$?
+	"$lab" trace-summary --function spot moved.trace >spot
+	"$lab" trace-summary --function behind moved.trace >behind
+	verdict "code moved over a page" [ $status -eq 0 -a "$(value calls behind)" -eq 1 -a \
+		"$(value calls spot)" -eq 0 ]
+fi
 
 size=$(stat -c %s t.trace)
 head -c $((size - 20)) t.trace >cut.trace

@@ -57,6 +57,11 @@ void elf_writer_init(struct elf_writer *w)
 	put_cie(w, "zRS", "\x1b", 1);
 }
 
+void elf_writer_cie(struct elf_writer *w, const char *augmentation)
+{
+	put_cie(w, augmentation, "\x1b\x1b", 2);
+}
+
 void elf_writer_symbol(struct elf_writer *w, const char *name, unsigned int start,
 		       unsigned int size, unsigned char info)
 {

@@ -31,6 +31,8 @@ void elf_writer_init(struct elf_writer *w);
 /* info as ELF64_ST_INFO(binding, type). */
 void elf_writer_symbol(struct elf_writer *w, const char *name, unsigned int start,
 		       unsigned int size, unsigned char info);
+/* What the records that follow share; the augmentation begins with "zLR". */
+void elf_writer_cie(struct elf_writer *w, const char *augmentation);
 /* A record of [start, start + len); table_at < 0: without an exception table. */
 void elf_writer_frame(struct elf_writer *w, unsigned int start, unsigned int len, int table_at,
 		      const void *instructions, size_t instruction_bytes);

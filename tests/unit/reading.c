@@ -83,7 +83,7 @@ static int note_count(void *context, const struct pathprof_recorded_count *c)
 	static const char *const kinds[] = {"?", "branch", "range", "trace", "address"};
 	struct reading *r = context;
 
-	fprintf(r->log, "%s", kinds[c->kind]);
+	fprintf(r->log, "%s%s", c->after_call ? "call-" : "", kinds[c->kind]);
 	note_place(r->log, &c->from);
 	if (c->kind != PATHPROF_RECORDED_ADDRESS)
 		note_place(r->log, &c->to);

@@ -7,6 +7,7 @@
 #include "test_code.h"
 
 #include "../one_segment.h"
+#include "elf_writer.h"
 #include "unit.h"
 
 #include <Zydis/Zydis.h>
@@ -468,6 +469,33 @@ const char *make_elf(const void *bytes, size_t len)
 	return path;
 }
 
+static int function_at(struct pathprof_code *code, uint64_t vaddr)
+{
+	uint64_t offset = 0, start;
+	const char *name;
+
+	CU_ASSERT_EQUAL(pathprof_code_vaddr_to_offset(code, vaddr, &offset), 0);
+	return pathprof_code_function(code, offset, &name, &start);
+}
+
+/* Functions without symbols are known by their frames, those of a CIE that has no end are not. */
+static void test_long_cie(void)
+{
+	char augmentation[400] = "zLR";
+	struct pathprof_code *code;
+	struct elf_writer w;
+
+	memset(augmentation + 3, 'B', sizeof(augmentation) - 4);
+	elf_writer_init(&w);
+	elf_writer_frame(&w, 0x40, 0x20, -1, "", 0);
+	elf_writer_cie(&w, augmentation);
+	elf_writer_frame(&w, 0x80, 0x20, -1, "", 0);
+	code = elf_writer_open(&w);
+	CU_ASSERT_EQUAL(function_at(code, WRITER_TEXT + 0x50), 0);
+	CU_ASSERT_EQUAL(function_at(code, WRITER_TEXT + 0x90), -ENOENT);
+	pathprof_code_free(code);
+}
+
 static void test_addresses(void)
 {
 	static const uint8_t bytes[64] = {0x90};
@@ -714,6 +742,7 @@ static const struct unit_test tests[] = {
 	{"bounds that are two bytes off are caught", test_stripped_planted},
 	{"a debug link brings names and lines back", test_debuglink},
 	{"libc's functions start before what is in them", test_libc},
+	{"frames of a CIE that is longer than any are passed over", test_long_cie},
 	{"offsets and addresses convert within the segment only", test_addresses},
 	{"undecodable, cut off, outside: three errors", test_instruction_errors},
 	{"a listing follows the running bytes and names its calls", test_instructions},

@@ -120,6 +120,26 @@ static void test_sums(void)
 	}
 }
 
+/* Inputs of equal bursts: the squares of one say nothing of what was made of both. */
+static void test_squares(void)
+{
+	static const struct pathprof_event event = {1, 2, 8, 16};
+	static struct inputs in = {.cnt = 2};
+
+	for (size_t i = 0; i < in.cnt; i++) {
+		CU_ASSERT_EQUAL_FATAL(pathprof_distribution_init(&in.distributions[i], &event, 1),
+				      0);
+		in.each[i] = &in.distributions[i];
+	}
+	for (int m = 0; m <= PATHPROF_COMBINE_KL; m++) {
+		struct pathprof_combined c = combine((enum pathprof_combine_method)m, &in, false);
+
+		CU_ASSERT_EQUAL_FATAL(c.cnt, 1);
+		CU_ASSERT_EQUAL(c.events[0].squares, 0);
+		free(c.events);
+	}
+}
+
 static void test_planted_weight(void)
 {
 	static struct inputs in, wrong;
@@ -343,6 +363,7 @@ static void test_names(void)
 
 static const struct unit_test tests[] = {
 	{"sums and votes equal a search for every key", test_sums},
+	{"squares of one input are not the result's", test_squares},
 	{"a changed weight is found", test_planted_weight},
 	{"KL of two is the geometric mean at its lambda", test_formula},
 	{"... and that lambda is where log Z is least", test_chernoff},

@@ -334,6 +334,10 @@ static void test_args_usage(void)
 		"--record --db x --addresses 10-20",
 		"--record --db x --cgroup a.service --duration 1 -- true",
 		"--record --db x --cgroup a.service --value main:1",
+		"--record --db= -p 1",
+		"--record --db x --db= -p 1",
+		"--record --db x --cgroup=",
+		"--record --db x --cgroup a.service --cgroup=",
 	};
 	struct pp_args a = {.quiet = true};
 

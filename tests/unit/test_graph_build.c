@@ -159,6 +159,29 @@ static void test_branches(void)
 	pathprof_graph_free(g);
 }
 
+/* What leaves for elsewhere and comes back ends no block; a jump far does. */
+static void test_far(void)
+{
+	struct elf_writer w;
+	struct pathprof_graph *g;
+
+	elf_writer_init(&w);
+	elf_writer_symbol(&w, "f", 0x00, 0x20, GLOBAL);
+	elf_writer_symbol(&w, "g", 0x20, 0x10, GLOBAL);
+	PUT(&w, 0x00,
+	    "\xff\x1f"                 /* call far [rdi] */
+	    "\x48\xff\x1f"             /* 2: the same, wider */
+	    "\x0f\x01\xd7"             /* 5: enclu */
+	    "\xcd\x80"                 /* 8: int 0x80 */
+	    "\xc3");                   /* a */
+	PUT(&w, 0x20, "\xff\x2f\xc3"); /* jmp far [rdi] */
+	g = build_written(&w);
+	expect(g, "f", " 0-b");
+	expect(g, "g", " 20-22");
+	CU_ASSERT(!(flags_of(g, "f") & PATHPROF_FUNCTION_NORETURN));
+	pathprof_graph_free(g);
+}
+
 /* Calls of it wait for each other; only one that can return wakes them. */
 static void test_noreturn(void)
 {
@@ -876,6 +899,7 @@ static void test_again(void)
 
 static const struct unit_test tests[] = {
 	{"branches, calls and tail calls by hand", test_branches},
+	{"calls far and traps with a number come back", test_far},
 	{"functions that never return are found out", test_noreturn},
 	{"imports that never return", test_imports},
 	{"a jump over a prefix makes two readings", test_two_readings},

@@ -42,8 +42,8 @@ static void test_changes(void)
 }
 
 /*
- * After an exec, an exit, and a fork of who is not known nothing lies where the program was; a name
- * changes nothing.
+ * After an exec and a fork of who is not known nothing lies where the program was; a name changes
+ * nothing, nor does the end of a first thread, behind which others run on.
  */
 static void test_forgotten(void)
 {
@@ -52,20 +52,20 @@ static void test_forgotten(void)
 
 	import_run(w, &s);
 	import_record(&s, 0);
-	for (uint32_t pid = 10; pid < 13; pid++)
+	for (uint32_t pid = 10; pid < 14; pid++)
 		import_map(w, pid, BASE, "/bin/prog");
 	import_change(w, PATHPROF_RECORDED_EXEC, 10, 0);
-	import_change(w, PATHPROF_RECORDED_EXIT, 11, 0);
-	import_change(w, PATHPROF_RECORDED_FORK, 12, 99);
-	for (uint32_t pid = 10; pid < 13; pid++)
+	import_change(w, PATHPROF_RECORDED_FORK, 11, 99);
+	for (uint32_t pid = 10; pid < 12; pid++)
 		import_send(w, &s, pid, SECOND);
-	import_map(w, 13, BASE, "/bin/prog");
+	import_change(w, PATHPROF_RECORDED_EXIT, 12, 0);
 	import_change(w, PATHPROF_RECORDED_COMM, 13, 0);
-	import_sample(w, 13, 0, SECOND);
+	for (uint32_t pid = 12; pid < 14; pid++)
+		import_sample(w, pid, 0, SECOND);
 	import_finish(w);
 	CU_ASSERT(import_are_same(&w->got, &w->want));
 	CU_ASSERT_EQUAL(pathprof_import_stats(w->import)->ledger.left[PATHPROF_LEDGER_UNMAPPED],
-			3 * DEPTH);
+			2 * DEPTH);
 	import_world_close(w);
 }
 
@@ -214,10 +214,12 @@ static void test_many_processes(void)
 		pathprof_recorded_spaces_change(
 			spaces, &(struct pathprof_recorded_process){
 					.pid = pid, .change = PATHPROF_RECORDED_EXIT});
-	/* those something was counted of are still asked about */
-	for (uint32_t i = 0; i < cnt / 2; i++)
+	/* those something was counted of are still asked about, and one has threads that run on */
+	CU_ASSERT_PTR_NOT_NULL(pathprof_recorded_spaces_look(spaces, 2));
+	for (uint32_t i = 0; i < cnt / 2 - 1; i++)
 		CU_ASSERT_EQUAL(pathprof_recorded_spaces_find(spaces, 2000000 + i, &number), 0);
 	CU_ASSERT(pathprof_recorded_spaces_find(spaces, 1000000, &number) < 0);
+	CU_ASSERT_PTR_NOT_NULL(pathprof_recorded_spaces_look(spaces, 2));
 	pathprof_recorded_spaces_expire(spaces);
 	CU_ASSERT_EQUAL(pathprof_recorded_spaces_find(spaces, 1000000, &number), 0);
 	pathprof_recorded_spaces_stats(spaces, &stats);
@@ -225,13 +227,41 @@ static void test_many_processes(void)
 	pathprof_recorded_spaces_free(spaces);
 }
 
+static void change(struct pathprof_recorded_spaces *spaces, enum pathprof_recorded_change kind,
+		   uint32_t pid)
+{
+	const struct pathprof_recorded_process process = {
+		.time_ns = 5 * SECOND, .pid = pid, .parent = 10, .change = kind, .comm = "name"};
+
+	CU_ASSERT_EQUAL(pathprof_recorded_spaces_change(spaces, &process), 0);
+}
+
+/* The first thread ends, and another executes a program: the process is the one that it was. */
+static void test_exec_of_another_thread(void)
+{
+	const struct pathprof_recorded_space *found;
+	struct pathprof_recorded_spaces *spaces;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_recorded_spaces_new(&spaces), 0);
+	change(spaces, PATHPROF_RECORDED_FORK, 20);
+	change(spaces, PATHPROF_RECORDED_EXIT, 20);
+	change(spaces, PATHPROF_RECORDED_EXEC, 20);
+	found = pathprof_recorded_spaces_look(spaces, 20);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(found);
+	CU_ASSERT_EQUAL(found->exec_cnt, 1);
+	CU_ASSERT_EQUAL(found->start_time, 500);
+	pathprof_recorded_spaces_free(spaces);
+}
+
 static const struct unit_test tests[] = {
 	{"mappings, forks, execs and exits", test_changes},
-	{"after an exec, an exit, a stranger's fork nothing is where it was", test_forgotten},
+	{"after an exec, a stranger's fork nothing is where it was", test_forgotten},
 	{"a file is found by the name it had", test_names},
 	{"code that lies elsewhere in the file is found by its address", test_other_layout},
 	{"code copied to where it was is the program's", test_copied_code},
 	{"generated code is its process's, also after a fork", test_generated_code},
+	{"another thread's exec behind the first's end is the process's",
+	 test_exec_of_another_thread},
 	{"processes beyond the bound are counted, ended ones make room", test_many_processes},
 };
 UNIT_SUITE(import_mappings, tests)

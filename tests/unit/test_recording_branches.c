@@ -569,7 +569,6 @@ static void random_change(struct world *w, struct slow *slow, uint64_t *state)
 		break;
 	case 2:
 		change(w, PATHPROF_RECORDED_EXIT, pid + 1, 0);
-		slow->base[pid] = -1;
 		break;
 	default:
 		if (slow->base[pid] == base)

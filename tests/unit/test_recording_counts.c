@@ -26,8 +26,8 @@ static void test_preagg_lines(void)
 		   "  B   1   2   3   4 \n",
 		   "branch 40169d 4004cf 1 0\n"
 		   "range 4b196f 4b19e0 2 0\n"
-		   "range 4b196f 4b19e0 3 0\n"
-		   "range 4b196f 4b19e0 4 0\n"
+		   "call-range 4b196f 4b19e0 3 0\n"
+		   "call-range 4b196f 4b19e0 4 0\n"
 		   "trace 1149 114a 1155 5 0\n"
 		   "trace 1149 114a 1155 6 0\n"
 		   "trace 1149 114a 1155 7 2\n"
@@ -59,9 +59,9 @@ static void test_preagg_marked_traces(void)
 		   "R 0 20 30 5\n",
 		   "branch 10 20 1 0\n"
 		   "range 20 30 2 0\n"
-		   "range 20 30 3 0\n"
-		   "range 20 30 4 0\n"
-		   "range 20 30 5 0\n");
+		   "call-range 20 30 3 0\n"
+		   "call-range 20 30 4 0\n"
+		   "call-range 20 30 5 0\n");
 }
 
 static void test_preagg_largest_count(void)

@@ -6,10 +6,12 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../tools/lab/lab.h"
 #include "oracle_stream.h"
 #include "oracle_trace.h"
 #include "pathprof/trace.h"
@@ -184,6 +186,28 @@ static void test_accesses(void)
 	GIVES("load 1004 700001234=900000042/8; store 1008 1000=0/4; cond 100e>2000 4; ", B_COND,
 	      PATHPROF_TRACE_ACCESS | PATHPROF_TRACE_ACCESS_VALUE | 3 << 13 | 4, 0x1234, 7, 0x42, 9,
 	      PATHPROF_TRACE_ACCESS | PATHPROF_TRACE_ACCESS_STORE | 2 << 13 | 8, 0x1000, 0, B_CALL);
+}
+
+/* A stream that begins in a handler: what that ran is no part of the program's path. */
+static void test_paths_of_a_cut_handler(void)
+{
+	static const struct pathprof_trace_event events[] = {
+		{.type = PATHPROF_TRACE_EVENT_BRANCH,
+		 .branch = {0x5000, 0x5100, 0x5100, PERF_BR_CALL, 1}},
+		{.type = PATHPROF_TRACE_EVENT_BRANCH,
+		 .branch = {0x510e, 0x5120, 0x5120, PERF_BR_COND, 1}},
+		{.type = PATHPROF_TRACE_EVENT_SIGRETURN, .branch = {.next = 0x1000}},
+		{.type = PATHPROF_TRACE_EVENT_BRANCH,
+		 .branch = {0x100e, 0x1000, 0x1000, PERF_BR_COND, 1}},
+	};
+	struct lab_paths_feed feed = {
+		.settings = {.mapping = PATHPROF_MAPPING_BL, .max_length = 32}};
+	struct pathprof_path_popped path;
+
+	lab_paths_begin(&feed);
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+		CU_ASSERT_FALSE(lab_paths_event(&feed, &events[i], &path));
+	lab_paths_end(&feed);
 }
 
 /* ---------------------------------------------------------------- against the oracle */
@@ -413,6 +437,7 @@ static const struct unit_test tests[] = {
 	{"a handler that returns elsewhere is a jump", test_signal_elsewhere},
 	{"a handler that leaves by longjmp does not confuse the next", test_signal_longjmp},
 	{"accesses come in order, with their values", test_accesses},
+	{"a handler that a stream begins in keeps its path to itself", test_paths_of_a_cut_handler},
 	{"random words in random chunks as the oracle has them", test_random},
 	{"a planted mark is found", test_random_planted},
 	{"says what it is of", test_info},

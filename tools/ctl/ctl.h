@@ -107,9 +107,8 @@ struct ctl_options {
 
 /* Which options a verb accepts, besides the global ones. */
 #define CTL_OPT_SELECT                                                                             \
-	(1U << 0) /* --since --until --kind --pid --comm --binary --container --workload --host    \
-		     --label                                                                       \
-		      --group */
+	(1U << 0) /* --since --until --window --kind --pid --comm --binary --container --workload  \
+		     --host --label --group */
 #define CTL_OPT_LIMIT    (1U << 1)
 #define CTL_OPT_BY       (1U << 2)
 #define CTL_OPT_RECORD   (1U << 3)
@@ -120,16 +119,18 @@ struct ctl_options {
 #define CTL_OPT_GRAPH    (1U << 8) /* --graph-cache */
 #define CTL_OPT_CFG      (1U << 9) /* --format --output --tested --all --all-blocks */
 #define CTL_OPT_NARROW                                                                             \
-	(1U << 10) /* as CTL_OPT_SELECT, the times with --hub alone: selectors have their own */
+	(1U << 10) /* as CTL_OPT_SELECT without --window, the times with --hub alone: selectors    \
+		      have their own */
 #define CTL_OPT_EVENTS  (1U << 11) /* --edges --calls --branches */
 #define CTL_OPT_SVG     (1U << 12)
 #define CTL_OPT_COMBINE (1U << 13) /* --method --output */
 #define CTL_OPT_DRIFT   (1U << 14) /* --baseline --check --threshold */
 #define CTL_OPT_REPLACE (1U << 15)
-#define CTL_OPT_IMPORT  (1U << 16) /* --format --binary --sysroot --window --output --no-report */
+#define CTL_OPT_IMPORT                                                                             \
+	(1U << 16) /* --format --binary --sysroot --window --max-loss --output --no-report */
 #define CTL_OPT_EXPORT                                                                             \
-	(1U << 17) /* --format --output --file --recording --old-readers                           \
-		      --owner --any-owner */
+	(1U << 17) /* --format --output --file --recording --recording-format --max-loss           \
+		      --old-readers --owner --any-owner */
 #define CTL_OPT_VALUES                                                                             \
 	(1U << 18) /* --since --until --window --binary --function --top --forget                  \
 		    */

@@ -165,18 +165,21 @@ static void enter_handler(struct lab_paths_feed *f)
 	f->stack[f->stack_cnt++] = new_stack(f);
 }
 
-static void leave_handler(struct lab_paths_feed *f)
-{
-	if (f->stack_cnt > 1)
-		pathprof_path_stack_free(f->stack[--f->stack_cnt]);
-}
-
 static void forget(struct lab_paths_feed *f)
 {
 	struct pathprof_path_stack **top = &f->stack[f->stack_cnt - 1];
 
 	pathprof_path_stack_free(*top);
 	*top = new_stack(f);
+}
+
+/* A stream that began in the handler does not know the paths of what was interrupted. */
+static void leave_handler(struct lab_paths_feed *f)
+{
+	if (f->stack_cnt > 1)
+		pathprof_path_stack_free(f->stack[--f->stack_cnt]);
+	else
+		forget(f);
 }
 
 bool lab_paths_event(struct lab_paths_feed *f, const struct pathprof_trace_event *event,

@@ -4,8 +4,8 @@
  * methods from Fisher and Freudenberger, 1992).
  *
  *     unscaled   weights added: a longer run counts for more
- *     scaled     weights normalised, then added: each run counts the same; sums to the number of
- * runs polling    a run has one vote a branch, for its majority direction (a tie: half each); in a
+ *     scaled     weights normalised, then added: each run counts the same; sums to their number
+ *     polling    a run has one vote a branch, for its majority direction (a tie: half each); in a
  *                profile that is not of branches, one vote for each event it touched
  *     KL         the profile from which no input is farther than it must be: it makes the greatest
  *                D(r || p_i) least; sums to 1

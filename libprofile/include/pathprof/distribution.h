@@ -7,8 +7,8 @@
  * target. To this library it is an opaque key of 128 bits and a weight. Two conventions, each
  * needed by some functions only, which say so:
  *
- *     branch profile     the lowest bit of key_lo is the direction (1: taken); all else is the
- * branch grouped profile    key_hi is the function (or file) that an event belongs to
+ *     branch profile     the lowest bit of key_lo is the direction (1: taken), the rest the branch
+ *     grouped profile    key_hi is the function (or file) that an event belongs to
  *
  * Workload: two profiles of up to a million events each, compared once a window or a command. So
  * events are sorted arrays and every function is one or two linear merges without allocation,

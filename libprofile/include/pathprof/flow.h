@@ -34,6 +34,7 @@ struct pathprof_flow_edge {
 	bool back;         /* its target dominates its source: it closes a natural loop */
 	bool retreating;   /* against a depth-first search's order; cutting all of these leaves a
 			      DAG. Without irreducible regions the same as back. */
+	bool cut;          /* an arc's that is to be cut, and retreating for no other reason */
 };
 
 struct pathprof_flow_node {

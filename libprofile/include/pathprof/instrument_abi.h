@@ -111,8 +111,8 @@ struct pathprof_counts_head {
 	uint64_t pid, start_ns;
 	uint64_t lost_cnt; /* paths of hashed functions for which there was no room */
 	uint32_t build_id_bytes;
-	uint8_t build_id[36];
-	char object[1024]; /* path of the ELF file; "": unknown */
+	uint8_t build_id[36]; /* of a longer one the beginning */
+	char object[1024];    /* path of the ELF file; "": unknown */
 };
 
 enum pathprof_counts_kind {

@@ -5,8 +5,9 @@
  *
  * A process is known by its *number*: another one after each exec. A number stays good until
  * pathprof_recorded_spaces_expire(), whoever has ended meanwhile, so that counts may be kept by it.
- * The *generation* changes when other code lies where code was; a fork shares its parent's until
- * one of the two changes, as it shares the mappings.
+ * A process whose first thread has ended is known until its pid is given away or its room is
+ * needed. The *generation* changes when other code lies where code was; a fork shares its parent's
+ * until one of the two changes, as it shares the mappings.
  *
  * Whose file a mapping is, is decided here for `import` and `export --recording` alike: by the
  * rules of pathprof/mapped.h.
@@ -35,7 +36,8 @@ struct pathprof_recorded_space {
 	struct pathprof_space *space;
 	struct pathprof_mapped_file *exe;
 	bool used;    /* something was counted of it */
-	bool current; /* false: it ended, or is another program by now */
+	bool current; /* false: its pid is another process or program by now */
+	bool ended;   /* its first thread did, and nothing was asked of the pid since */
 	bool live;    /* the entry is taken */
 	bool marked;  /* a file with a mark was mapped */
 	char comm[16];

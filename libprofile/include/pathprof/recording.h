@@ -60,7 +60,7 @@ enum pathprof_recorded_change {
 	PATHPROF_RECORDED_COMM = 1, /* a new name */
 	PATHPROF_RECORDED_EXEC,     /* a new program: no mapping is left */
 	PATHPROF_RECORDED_FORK,     /* of parent; has its mappings (0: ran before, has none yet) */
-	PATHPROF_RECORDED_EXIT,     /* of the process, not of one of its threads */
+	PATHPROF_RECORDED_EXIT,     /* of its first thread; others may run on */
 };
 struct pathprof_recorded_process {
 	uint64_t time_ns;

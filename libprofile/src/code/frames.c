@@ -4,7 +4,8 @@
  *
  * Workload: read once a handle, when the first offset without a symbol is asked for (cc1: 40,000
  * functions), then searched. The section comes from outside: a cursor that cannot leave it reads
- * everything, and a damaged record ends the reading with what was found before.
+ * everything. A record that would leave it ends the reading with what was found before; one that is
+ * damaged within is passed over.
  *
  * Source: Linux Standard Base 5.0, chapter 10.6 (.eh_frame); System V ABI for x86-64, 4.2.4.
  */
@@ -17,6 +18,8 @@
 
 #define RSP 7
 #define RIP 16 /* the column of the return address */
+/* A longer beginning of a CIE is nobody's; functions of two in turn would read it again each. */
+#define CIE_BYTES_MAX 256
 
 /* What a CIE says of its functions. */
 struct cie {
@@ -53,6 +56,8 @@ static void read_cie(struct pp_cursor *c, struct cie *cie)
 	uint8_t version = (uint8_t)pp_cursor_take(c, 1);
 	const char *augmentation = (const char *)c->base + c->at;
 
+	if (c->end - c->at > CIE_BYTES_MAX)
+		c->end = c->at + CIE_BYTES_MAX;
 	while (pp_cursor_take(c, 1) && !c->bad)
 		;
 	if (c->bad)
@@ -204,7 +209,7 @@ static void read_details(struct pp_cursor *c, const struct cie *cie, struct pp_f
 	frame->set_up = begins_set_up(c);
 }
 
-/* Many functions share a CIE, mostly the one before them: *cie is that one. */
+/* Many functions share a CIE, mostly the one before them: *cie is that one, valid or not. */
 static bool read_fde(const struct pp_cursor *section, struct pp_cursor *c, struct cie *cie,
 		     struct pp_frame *ret_frame)
 {
@@ -213,7 +218,7 @@ static bool read_fde(const struct pp_cursor *section, struct pp_cursor *c, struc
 
 	if (c->bad || !back || back > here)
 		return false;
-	if (cie->at != here - back || !cie->valid)
+	if (cie->at != here - back)
 		*cie = open_cie(section, here - back);
 	if (!cie->valid || cie->address_encoding == DW_EH_PE_omit)
 		return false;
@@ -243,7 +248,7 @@ static int by_start(const void *x, const void *y)
 
 static void read_frames(struct pathprof_code *code, const struct pp_cursor *section)
 {
-	struct cie cie = {.valid = false};
+	struct cie cie = {.at = SIZE_MAX};
 	size_t at = 0, next, room = 0;
 	struct pp_frame frame;
 	struct pp_cursor c;

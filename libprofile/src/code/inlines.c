@@ -127,7 +127,7 @@ static bool is_file(const char *path, struct stat *ret_status)
 
 /*
  * libdw opens a unit's .dwo file by name, and the name may lead to another file by then. So root
- * takes on the rights of the owner of the first file, who could open the other one as well.
+ * takes on the user and the group of the first file; of its own rights its further groups stay.
  */
 static bool open_split(const struct pp_unit *unit, const struct stat *status, Dwarf_Die *ret_root)
 {
@@ -217,10 +217,13 @@ static int add_function(struct reading *r, Dwarf_Die *die, uint32_t *routine)
 	int rc = pp_lines_add_ranges(r->code, r->unit, die, r->tree->routine_cnt, &r->tree->spans,
 				     r->ranges_left);
 
-	if (rc || r->tree->spans.cnt == span_cnt)
-		return rc;
-	rc = add_routine(r, die, inlined ? *routine : NO_OUTER);
-	*routine = r->tree->routine_cnt - 1;
+	if (rc == 0 && r->tree->spans.cnt != span_cnt) {
+		rc = add_routine(r, die, inlined ? *routine : NO_OUTER);
+		*routine = r->tree->routine_cnt - 1;
+	}
+	/* No span is of a routine that is not there. */
+	if (rc < 0)
+		r->tree->spans.cnt = span_cnt;
 	return rc;
 }
 

@@ -39,7 +39,7 @@ static int fetch_apart(const void *id, size_t id_bytes)
 	return pp_foreign_is_asked()->fetch(&wanted);
 }
 
-/* By its names nothing: only what debuginfod has, or had before, of that build-id. */
+/* By its names nothing: what /usr/lib/debug or debuginfod has of that build-id. */
 static int fetch(Dwfl_Module *module, void **userdata, const void *id, ssize_t id_bytes,
 		 char **ret_name)
 {

@@ -37,7 +37,7 @@ bool pp_plt_is_section(const struct pp_section *section)
 	return false;
 }
 
-/* The pointer a stub jumps through: of `jmp *d(%rip)`. */
+/* The name of what a stub jumps to by `jmp *d(%rip)`; NULL: none. */
 static const char *find_callee(struct pathprof_code *code, const struct pp_cursor *bytes, size_t at,
 			       size_t len)
 {

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,19 +86,46 @@ static int open_file(struct counts_file *f)
 	return 0;
 }
 
-static int check_head(const struct counts_file *f, const struct pathprof_counted *counted)
+/* The program knows all of its build-id, who reads a binary its beginning. */
+static bool has_build_id(const struct pathprof_counts_head *head,
+			 const struct pathprof_build_id *id)
 {
-	const struct pathprof_counts_head *h = &f->head;
+	uint32_t len_bytes = head->build_id_bytes < PATHPROF_BUILD_ID_MAX ? head->build_id_bytes
+									  : PATHPROF_BUILD_ID_MAX;
 
-	if (counted->build_id.kind != PATHPROF_ID_BUILD_ID ||
-	    h->build_id_bytes != counted->build_id.len_bytes ||
-	    memcmp(h->build_id, counted->build_id.bytes, h->build_id_bytes) != 0 ||
-	    h->image_bytes != counted->image_bytes)
-		return pathprof_fail(f->error, -ESTALE,
-				     "%s: counted by another build of the program", f->path);
-	if (h->used_bytes > f->bytes || h->used_bytes < PATHPROF_COUNTS_PAGE)
+	return id->kind == PATHPROF_ID_BUILD_ID && id->len_bytes == len_bytes &&
+	       memcmp(head->build_id, id->bytes, len_bytes) == 0;
+}
+
+static int check_used(const struct counts_file *f)
+{
+	if (f->head.used_bytes > f->bytes || f->head.used_bytes < PATHPROF_COUNTS_PAGE)
 		return damaged(f, "the length of what is used", 0);
 	return 0;
+}
+
+static int check_head(const struct counts_file *f, const struct pathprof_counted *counted)
+{
+	if (!has_build_id(&f->head, &counted->build_id) ||
+	    f->head.image_bytes != counted->image_bytes)
+		return pathprof_fail(f->error, -ESTALE,
+				     "%s: counted by another build of the program", f->path);
+	return check_used(f);
+}
+
+/* What the program appended since is used by now. */
+static int read_used_again(struct counts_file *f)
+{
+	struct stat st;
+	int r = read_at(f, offsetof(struct pathprof_counts_head, used_bytes), &f->head.used_bytes,
+			sizeof(f->head.used_bytes));
+
+	if (r < 0)
+		return r;
+	if (fstat(f->fd, &st))
+		return pathprof_fail(f->error, -errno, "%s: cannot be examined: %m", f->path);
+	f->bytes = (uint64_t)st.st_size;
+	return check_used(f);
 }
 
 /* ---------------------------------------------------------------- regions */
@@ -171,8 +199,10 @@ static int add_hash(struct counts_file *f, uint64_t place)
 	struct pathprof_counts_entry part[1024];
 	struct pathprof_counts_region region = {0};
 	uint64_t left, at = place + sizeof(region);
-	int r = read_region(f, place, &region);
+	int r = place < f->head.used_bytes ? 0 : read_used_again(f);
 
+	if (r == 0)
+		r = read_region(f, place, &region);
 	if (r < 0)
 		return r;
 	if (region.kind != PATHPROF_COUNTS_HASH)

@@ -10,8 +10,8 @@
  *     E NAME                         the event that was sampled
  *
  * A location is [BUILDID:]HEX; with X for the build-id, or 0, it is of no binary of the profile.
- * LLVM up to 19 knows B, F and f only. The all-ones addresses by which its tools mark a trace that
- * is but a branch or but a range are taken as what they mean.
+ * LLVM up to 19 knows B, F and f only. Its tools mark a T that is but a branch, an F, an f or an r
+ * by addresses of -1, -2 and -3, which are taken as what they mean.
  *
  * Deviations from perf2bolt: a negative count is refused, counts may be as large as 64 bits hold, a
  * build-id is hex, and T and R may end with a count of mispredictions, as some writers have it.
@@ -22,9 +22,11 @@
 
 #include <string.h>
 
-/* In the place of T's branch: there was none, or it came from outside. Of its end: not known. */
-#define NO_BRANCH_MIN (UINT64_MAX - 2)
-#define NO_END        UINT64_MAX
+/* In the place of T's branch: the rest is an F, an f or an r. Of its end: not known. */
+#define NO_BRANCH      UINT64_MAX
+#define FROM_OUTSIDE   (UINT64_MAX - 1)
+#define RETURN_OUTSIDE (UINT64_MAX - 2)
+#define NO_END         UINT64_MAX
 
 static bool scan_address(const char **at, uint64_t *ret_address)
 {
@@ -87,15 +89,14 @@ static int scan_end(struct pp_scan *text, const char *at)
 /* What a trace says when one of its sides is marked as missing. */
 static void reduce_trace(struct pathprof_recorded_count *count, bool by_return)
 {
-	bool no_branch = count->from.address >= NO_BRANCH_MIN;
+	const uint64_t from = count->from.address;
+	bool is_outside = from == FROM_OUTSIDE || from == RETURN_OUTSIDE;
 
-	if (by_return && count->from.address == 0)
-		no_branch = true;
-	if (no_branch) {
+	if (from == NO_BRANCH || is_outside || (by_return && from == 0)) {
 		count->kind = PATHPROF_RECORDED_RANGE;
 		count->from = count->to;
 		count->to = count->end;
-		count->after_call = by_return;
+		count->after_call = by_return || is_outside;
 	} else if (count->end.address == NO_END) {
 		count->kind = PATHPROF_RECORDED_BRANCH;
 	}

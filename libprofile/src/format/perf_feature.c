@@ -139,13 +139,19 @@ static int add_name(struct pp_perf *perf, const char *name, const struct pathpro
 	return 0;
 }
 
+/* A module's file ends in .ko, or in .ko.xz and the like. */
+static bool is_module(const char *name)
+{
+	const char *slash = strrchr(name, '/'), *end = strstr(slash ? slash : name, ".ko");
+
+	return end && (end[3] == '\0' || end[3] == '.');
+}
+
 /* The kernel is entered by the name of its file, and mapped by that of its symbols. */
 static bool is_kernel(uint16_t misc, const char *name)
 {
-	size_t len = strlen(name);
-
 	return (misc & PP_PERF_MISC_MODE) == PP_PERF_MODE_KERNEL && name[0] != '[' &&
-	       (len < 3 || !strstr(name, ".ko"));
+	       !is_module(name);
 }
 
 int pp_perf_build_id(struct pp_perf *perf, const uint8_t *record, struct pathprof_error *error)

@@ -311,9 +311,9 @@ struct pp_perf;
 /* A feature's section, or what a record of its kind holds. Features that are not read pass. */
 int pp_perf_feature(struct pp_perf *perf, uint64_t feature, const uint8_t *bytes, size_t len_bytes,
 		    struct pathprof_error *error);
-/* A record PP_PERF_BUILD_ID, or an entry of the section. */
 /* A table beside the records contradicts itself: it is told by name, and done without. */
 void pp_perf_feature_damaged(struct pp_perf *perf, uint64_t feature);
+/* A record PP_PERF_BUILD_ID, or an entry of the section. */
 int pp_perf_build_id(struct pp_perf *perf, const uint8_t *record, struct pathprof_error *error);
 bool pp_perf_told_build_id(const struct pp_perf_told *told, const char *name,
 			   struct pathprof_build_id *ret_id);

@@ -359,7 +359,26 @@ static bool is_stop(const struct pp_insn *insn)
 	return insn->hazard == PP_HAZARD_TRAP || insn->hazard == PP_HAZARD_FAR;
 }
 
-/* int N with a number runs on; far calls come back. */
+/* What comes back: int N, a call far (FF /3), and enclu (0F 01 D7) with most of its leaves. */
+static bool comes_back(const uint8_t *bytes, uint32_t len)
+{
+	struct pp_decoder d = {.code = bytes, .len = len < PP_INSN_MAX ? len : PP_INSN_MAX};
+	uint32_t modrm;
+
+	pp_decode_prefixes(&d);
+	modrm = pp_decoder_peek(&d, 1);
+	switch (pp_decoder_peek(&d, 0)) {
+	case 0xcd:
+		return true;
+	case 0xff:
+		return (modrm & 0x38) == 0x18;
+	case 0x0f:
+		return modrm == 0x01 && pp_decoder_peek(&d, 2) == 0xd7;
+	default:
+		return false;
+	}
+}
+
 static bool runs_on(struct pp_builder *b, uint64_t vaddr, const struct pp_insn *insn)
 {
 	uint32_t len;
@@ -367,7 +386,7 @@ static bool runs_on(struct pp_builder *b, uint64_t vaddr, const struct pp_insn *
 
 	if (!bytes || insn->kind != PP_KIND_NONE)
 		return true;
-	return !is_stop(insn) || bytes[0] == 0xcd;
+	return !is_stop(insn) || comes_back(bytes, len);
 }
 
 /* One instruction. Returns its length when the next one runs, or 0. */

@@ -156,7 +156,7 @@ bool pp_text_is_inside(struct pp_text *text, uint64_t vaddr)
 	return false;
 }
 
-/* no-op forms that linkers and assemblers fill with, by their bytes. */
+/* No-op forms that linkers and assemblers fill with, by their bytes. */
 static bool is_filling(const uint8_t *bytes, uint32_t len)
 {
 	uint32_t i = 0;

@@ -253,8 +253,10 @@ int pathprof_flow_init_arcs(struct pathprof_flow *ret_flow, uint32_t node_cnt,
 		pathprof_flow_release(&flow);
 		return rc;
 	}
-	for (uint32_t e = 0; e < arc_cnt; e++)
+	for (uint32_t e = 0; e < arc_cnt; e++) {
+		flow.edges[e].cut = arcs[e].cut && !flow.edges[e].retreating;
 		flow.edges[e].retreating |= arcs[e].cut;
+	}
 	*ret_flow = flow;
 	return 0;
 }

@@ -20,14 +20,12 @@ struct spread {
 	uint32_t *wanted;           /* by node: edges forward to it that are not in the order yet */
 };
 
-/* The edge behind a call that cuts is made to look like one back; it is its node's only one. */
+/* A cut ends paths; what ran goes on behind it. */
 static bool goes_on(const struct pathprof_flow *flow, uint32_t edge)
 {
 	const struct pathprof_flow_edge *e = &flow->edges[edge];
-	const struct pathprof_flow_node *from = &flow->nodes[e->from];
 
-	return !e->retreating ||
-	       (!e->back && e->to == e->from + 1 && from[1].first_edge - from->first_edge == 1);
+	return !e->retreating || e->cut;
 }
 
 static bool goes_forward(const struct pathprof_flow *flow, uint32_t edge)

@@ -75,7 +75,9 @@ static void fill(struct rows *rows, const struct pathprof_distribution *const *i
 	const struct pathprof_event *key;
 
 	while ((key = least(inputs, at, rows->input_cnt))) {
+		/* What made up a combined weight is not known. */
 		rows->events[rows->cnt] = *key;
+		rows->events[rows->cnt].squares = 0;
 		rows->cnt += take(inputs, at, rows->input_cnt, key,
 				  rows->weights + rows->cnt * rows->input_cnt);
 	}

@@ -27,7 +27,8 @@ struct pathprof_recorded_spaces {
 	size_t bytes;  /* of entries and spaces */
 	uint32_t generation;
 	uint32_t buckets[BUCKET_CNT];
-	uint32_t last; /* number + 1 found last: most samples ask for it again */
+	uint32_t last;      /* number + 1 found last: most samples ask for it again */
+	uint32_t ended_cnt; /* entries that ended since they were looked through */
 	struct pathprof_recorded_spaces_left stats;
 };
 
@@ -76,15 +77,6 @@ static uint32_t bucket_of(uint32_t pid)
 	return (pid * 2654435761u >> 16) & (BUCKET_CNT - 1);
 }
 
-/* Files that nothing maps any more make room. */
-static bool has_room(struct pathprof_recorded_spaces *spaces)
-{
-	if (spaces->bytes + spaces->files.bytes < PATHPROF_RECORDED_SPACES_BYTES_MAX)
-		return true;
-	pathprof_mapped_files_sweep(&spaces->files);
-	return spaces->bytes + spaces->files.bytes < PATHPROF_RECORDED_SPACES_BYTES_MAX;
-}
-
 static void put_space(struct pathprof_recorded_spaces *spaces, struct pathprof_space *space)
 {
 	if (space->refs == 1)
@@ -102,22 +94,6 @@ static uint32_t look_up(const struct pathprof_recorded_spaces *spaces, uint32_t 
 	return at;
 }
 
-static int take_entry(struct pathprof_recorded_spaces *spaces, uint32_t *ret_number)
-{
-	if (spaces->free != NONE) {
-		*ret_number = spaces->free - 1;
-		spaces->free = spaces->list[*ret_number].next;
-		return 0;
-	}
-	if (!has_room(spaces))
-		return -ENOSPC;
-	if (pp_grow(&spaces->list, spaces->cnt, &spaces->room) < 0)
-		return -ENOMEM;
-	spaces->bytes += sizeof(spaces->list[0]);
-	*ret_number = spaces->cnt++;
-	return 0;
-}
-
 static void give_entry(struct pathprof_recorded_spaces *spaces, uint32_t number)
 {
 	struct pathprof_recorded_space *p = &spaces->list[number];
@@ -126,6 +102,70 @@ static void give_entry(struct pathprof_recorded_spaces *spaces, uint32_t number)
 	pathprof_mapped_file_put(p->exe);
 	*p = (struct pathprof_recorded_space){.next = spaces->free};
 	spaces->free = number + 1;
+}
+
+static void unlink_entry(struct pathprof_recorded_spaces *spaces, uint32_t number)
+{
+	uint32_t *link = &spaces->buckets[bucket_of(spaces->list[number].pid)];
+
+	while (*link != number + 1)
+		link = &spaces->list[*link - 1].next;
+	*link = spaces->list[number].next;
+	spaces->last = NONE;
+}
+
+/* Its pid is no more, or somebody else's. What was counted may still ask for it. */
+static void end(struct pathprof_recorded_spaces *spaces, uint32_t number)
+{
+	struct pathprof_recorded_space *p = &spaces->list[number];
+
+	unlink_entry(spaces, number);
+	p->current = p->ended = false;
+	p->next = NONE;
+	if (!p->used)
+		give_entry(spaces, number);
+}
+
+static bool is_within_bound(const struct pathprof_recorded_spaces *spaces)
+{
+	return spaces->bytes + spaces->files.bytes < PATHPROF_RECORDED_SPACES_BYTES_MAX;
+}
+
+/* An eighth of all must have ended, so each of them costs eight looks at most. */
+static void give_ended(struct pathprof_recorded_spaces *spaces)
+{
+	if (spaces->ended_cnt <= spaces->cnt / 8)
+		return;
+	for (uint32_t i = 0; i < spaces->cnt; i++)
+		if (spaces->list[i].ended && !spaces->list[i].used)
+			end(spaces, i);
+	spaces->ended_cnt = 0;
+}
+
+/* Processes that ended, and files that nothing maps any more, make room. */
+static bool has_room(struct pathprof_recorded_spaces *spaces)
+{
+	if (is_within_bound(spaces))
+		return true;
+	give_ended(spaces);
+	pathprof_mapped_files_sweep(&spaces->files);
+	return is_within_bound(spaces);
+}
+
+static int take_entry(struct pathprof_recorded_spaces *spaces, uint32_t *ret_number)
+{
+	if (spaces->free == NONE && !has_room(spaces))
+		return -ENOSPC;
+	if (spaces->free != NONE) {
+		*ret_number = spaces->free - 1;
+		spaces->free = spaces->list[*ret_number].next;
+		return 0;
+	}
+	if (pp_grow(&spaces->list, spaces->cnt, &spaces->room) < 0)
+		return -ENOMEM;
+	spaces->bytes += sizeof(spaces->list[0]);
+	*ret_number = spaces->cnt++;
+	return 0;
 }
 
 static int new_space(struct pathprof_recorded_spaces *spaces, struct pathprof_space **ret_space)
@@ -168,46 +208,29 @@ static int add(struct pathprof_recorded_spaces *spaces, uint32_t pid, struct pat
 	return 0;
 }
 
-static void unlink_entry(struct pathprof_recorded_spaces *spaces, uint32_t number)
-{
-	uint32_t *link = &spaces->buckets[bucket_of(spaces->list[number].pid)];
-
-	while (*link != number + 1)
-		link = &spaces->list[*link - 1].next;
-	*link = spaces->list[number].next;
-	spaces->last = NONE;
-}
-
-/* Its pid is no more, or somebody else's. What was counted may still ask for it. */
-static void end(struct pathprof_recorded_spaces *spaces, uint32_t number)
-{
-	struct pathprof_recorded_space *p = &spaces->list[number];
-
-	unlink_entry(spaces, number);
-	p->current = false;
-	p->next = NONE;
-	if (!p->used)
-		give_entry(spaces, number);
-}
-
 void pathprof_recorded_spaces_expire(struct pathprof_recorded_spaces *spaces)
 {
+	spaces->ended_cnt = 0;
 	for (uint32_t i = 0; i < spaces->cnt; i++) {
 		struct pathprof_recorded_space *p = &spaces->list[i];
 
 		if (!p->live)
 			continue;
 		p->used = false;
+		spaces->ended_cnt += p->ended;
 		if (!p->current)
 			give_entry(spaces, i);
 	}
 	pathprof_mapped_files_sweep(&spaces->files);
 }
 
+/* Whoever is asked for has threads that run on. */
 static uint32_t look_up_again(struct pathprof_recorded_spaces *spaces, uint32_t pid)
 {
 	if (spaces->last == NONE || spaces->list[spaces->last - 1].pid != pid)
 		spaces->last = look_up(spaces, pid);
+	if (spaces->last != NONE)
+		spaces->list[spaces->last - 1].ended = false;
 	return spaces->last;
 }
 
@@ -388,10 +411,24 @@ static int on_exec(struct pathprof_recorded_spaces *spaces,
 	return 0;
 }
 
+/*
+ * The first thread is the one that recordings tell of, and others may run on. So the entry stays
+ * until its pid is given away or its room is needed.
+ */
+static void on_exit_of_first(struct pathprof_recorded_spaces *spaces, uint32_t pid)
+{
+	uint32_t at = look_up(spaces, pid);
+
+	if (at == NONE || spaces->list[at - 1].ended)
+		return;
+	spaces->list[at - 1].ended = true;
+	spaces->ended_cnt++;
+}
+
 int pathprof_recorded_spaces_change(struct pathprof_recorded_spaces *spaces,
 				    const struct pathprof_recorded_process *c)
 {
-	uint32_t number, at;
+	uint32_t number;
 	int r = 0;
 
 	switch (c->change) {
@@ -405,9 +442,7 @@ int pathprof_recorded_spaces_change(struct pathprof_recorded_spaces *spaces,
 	case PATHPROF_RECORDED_FORK:
 		return on_fork(spaces, c);
 	case PATHPROF_RECORDED_EXIT:
-		at = look_up(spaces, c->pid);
-		if (at != NONE)
-			end(spaces, at - 1);
+		on_exit_of_first(spaces, c->pid);
 		break;
 	}
 	return r;

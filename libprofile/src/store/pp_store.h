@@ -305,13 +305,12 @@ int pp_store_write_window(struct pathprof_store *store, const struct pathprof_pr
 void pp_store_limit_log(struct pathprof_store *store);
 /*
  * Removes windows and what only they referred to, in a transaction of the caller's and with foreign
- * keys off. which: SQL that fills temp.gone_windows with at most some ten of them.
+ * keys off. which: SQL that fills temp.gone_windows with some hundred of them at most.
  */
 int pp_store_remove_windows(struct pathprof_store *store, const char *which,
 			    struct pathprof_error *error);
 /* Of this machine since it was booted; "unknown" when the kernel does not tell. */
 void pp_store_read_boot_id(char *text, size_t size);
-/* Size of FILE and one suffix ("", "-wal", "-shm"); 0 when there is none. */
 /*
  * The writer's lock (lock.c). -EBUSY: another process has it, and lives; children of one that is
  * gone are waited for, up to five seconds.
@@ -319,6 +318,7 @@ void pp_store_read_boot_id(char *text, size_t size);
 int pp_store_lock(struct pathprof_store *store, struct pathprof_error *error);
 void pp_store_unlock(struct pathprof_store *store);
 
+/* Size of FILE and one suffix ("", "-wal", "-shm"); 0 when there is none. */
 uint64_t pp_store_file_bytes(const struct pathprof_store *store, const char *suffix);
 /* Moves the WAL into the database and empties it, unless a reader is in the way. */
 void pp_store_checkpoint(struct pathprof_store *store);

@@ -475,6 +475,10 @@ int cmd_export(const struct ctl_options *options)
 			"--sort goes with --format folded and pprof: the other formats hold runs");
 	if (options->json && e.format != PATHPROF_FORMAT_CSV)
 		return ctl_usage(options, "--json goes with --format csv");
+	if (options->has_owner && takes_all(&e))
+		return ctl_usage(options,
+				 "--owner goes with --binary: stacks of all binaries hold what ran "
+				 "of everybody's files");
 	r = export_recording_check(options);
 	if (r == CTL_OK)
 		r = run(&e);

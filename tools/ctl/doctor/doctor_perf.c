@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../text/cleanup.h"
@@ -177,12 +178,14 @@ static void add_clock(struct facts *facts)
 			   "sampler /proc");
 }
 
+/* As the tracker opens it. */
 static void add_tracker(struct facts *facts)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
 		.disabled = 1,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
@@ -191,22 +194,17 @@ static void add_tracker(struct facts *facts)
 		.comm = 1,
 		.comm_exec = 1,
 		.task = 1,
-		.build_id = 1,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
 	};
 	int r = try_open(&attr, -1, 0);
 
-	if (r == 0) {
-		fact_value(facts_add(facts, FACT_OK, "mapping events", NULL, NULL),
-			   "MMAP2 with build-id");
-	} else if (r == -EINVAL) {
-		fact_value(facts_add(facts, FACT_WARN, "mapping events",
-				     "EINVAL: this kernel puts no build-id into MMAP2",
-				     "Linux 5.12 or later"),
-			   "build-ids read from the files");
-	} else {
+	if (r == 0)
+		fact_value(facts_add(facts, FACT_OK, "mapping events", NULL, NULL), "MMAP2");
+	else
 		fact_value(add_refusal(facts, FACT_WARN, "mapping events", PATHPROF_ASK_EVENT, r),
 			   "none: /proc alone, short-lived programs are missed");
-	}
 }
 
 void doctor_perf(struct facts *facts)

@@ -118,7 +118,7 @@ int export_recording_check(const struct ctl_options *options)
 		return ctl_usage(options, "--recording needs --file, the binary to export");
 	if (f->since_ns || f->until_ns || f->window || f->pid || f->comm || f->binary ||
 	    f->container || f->workload || f->kind || options->host || options->labels[0] ||
-	    options->db)
+	    options->has_owner || options->any_owner || options->db)
 		return ctl_usage(
 			options,
 			"--recording is read whole: leave out options that select from a database");

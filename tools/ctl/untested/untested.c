@@ -388,7 +388,7 @@ static int tell_block(struct untested_work *w, uint32_t binary, const struct pat
 		.binary = binary,
 		.block = *block,
 		.is_conditional = block->kind == PERF_BR_COND,
-		.is_tested = !untested_code_is_new_block(c, block),
+		.tested_from = untested_code_ran_from(c, block),
 		.is_tested_way = !untested_code_is_new_edge(c, block),
 	};
 

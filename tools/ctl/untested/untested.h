@@ -134,9 +134,9 @@ int untested_work_out(struct untested **ret_untested, const struct tested *teste
 struct untested_ran {
 	uint32_t binary; /* index */
 	struct pathprof_block block;
-	bool is_conditional; /* a conditional branch ends it */
-	bool is_tested;      /* tested paths ran through it */
-	bool is_tested_way;  /* and left it this way */
+	bool is_conditional;  /* a conditional branch ends it */
+	uint64_t tested_from; /* tested paths ran what is from here on; its end: nothing of it */
+	bool is_tested_way;   /* and left it this way */
 };
 typedef int untested_ran_fn(void *context, const struct untested_ran *ran);
 /*

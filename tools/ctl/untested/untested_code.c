@@ -85,12 +85,18 @@ int untested_code_cover(struct untested_work *w, uint32_t binary)
 	return r < 0 ? r : cover(w, binary, &w->pieces, untested_code_walk_piece);
 }
 
-bool untested_code_is_new_block(const struct untested_coverage *c,
+uint64_t untested_code_ran_from(const struct untested_coverage *c,
 				const struct pathprof_block *block)
 {
 	uint32_t known = pp_map_get(&c->ends, block->end);
 
-	return known == PP_TABLE_NONE || known < block->end - block->start;
+	return block->end - (known == PP_TABLE_NONE ? 0 : known);
+}
+
+bool untested_code_is_new_block(const struct untested_coverage *c,
+				const struct pathprof_block *block)
+{
+	return untested_code_ran_from(c, block) > block->start;
 }
 
 bool untested_code_is_new_edge(const struct untested_coverage *c,

@@ -64,7 +64,10 @@ static int add_branch(struct lcov *lcov, const struct untested_ran *ran, const c
 	return 0;
 }
 
-/* The lines of its instructions; of code without any nothing. */
+/*
+ * The lines of its instructions; of code without any nothing. A block that tests entered in its
+ * middle has tested instructions behind untested ones.
+ */
 static int take_block(void *context, const struct untested_ran *ran)
 {
 	struct lcov *lcov = context;
@@ -82,7 +85,7 @@ static int take_block(void *context, const struct untested_ran *ran)
 			return 0;
 		number = 0;
 		if (pathprof_code_line(code, at, &file, &number) == 0 && number > 0)
-			r = add_line(lcov, file, number, ran->is_tested);
+			r = add_line(lcov, file, number, at >= ran->tested_from);
 	}
 	if (r == 0 && ran->is_conditional && number > 0)
 		r = add_branch(lcov, ran, file, number);

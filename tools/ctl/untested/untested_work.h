@@ -97,8 +97,11 @@ bool untested_code_walk(const struct untested_work *w, const struct tested_key *
 /* The same of a piece, which a call may end. */
 bool untested_code_walk_piece(const struct untested_work *w, const struct tested_key *key,
 			      struct untested_way *ret_way);
-/* Reads what tested paths and pieces of the binary ran through, once; the two below need it. */
+/* Reads what tested paths and pieces of the binary ran through, once; the three below need it. */
 int untested_code_cover(struct untested_work *w, uint32_t binary);
+/* The place from which on they ran to the block's end; its end: they ran nothing of it. */
+uint64_t untested_code_ran_from(const struct untested_coverage *c,
+				const struct pathprof_block *block);
 bool untested_code_is_new_block(const struct untested_coverage *c,
 				const struct pathprof_block *block);
 bool untested_code_is_new_edge(const struct untested_coverage *c,

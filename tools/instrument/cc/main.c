@@ -52,8 +52,9 @@ static const char help[] =
 	"started); `pathprof-lab counts FILE...` shows its hottest paths.\n";
 
 struct invocation {
-	char **arguments; /* of clang, in the order they will have */
-	bool *is_input;   /* by argument */
+	char **arguments;   /* of clang, in the order they will have */
+	bool *is_input;     /* by argument */
+	bool *asks_library; /* and: -lNAME */
 	size_t cnt;
 	char *library;             /* the directory of plugin and runtime */
 	char *plugin;              /* the option that loads it */
@@ -183,6 +184,7 @@ static void take_clangs(struct invocation *in, const char *argument)
 	in->is_static |= strcmp(argument, "-static") == 0 || strcmp(argument, "-static-pie") == 0;
 	in->is_input[in->cnt] = is_input(argument);
 	in->has_input |= is_input(argument);
+	in->asks_library[in->cnt] = begins(argument, "-l") && argument[2];
 	in->compiles |= strcmp(argument, "-c") == 0;
 	in->late |= forbids_early(argument);
 	in->has_profile |= gives_profile(argument);
@@ -261,15 +263,35 @@ static bool has_value(const char *argument)
 	return is_one_of(argument, list);
 }
 
+/* Two words that ask for a library, -l NAME or -Xlinker -lNAME, as the one that says the same. */
+static const char *library_of(const char *argument, const char *value)
+{
+	char *library;
+
+	if (!value)
+		return NULL;
+	if (strcmp(argument, "-Xlinker") == 0)
+		return begins(value, "-l") && value[2] ? value : NULL;
+	if (strcmp(argument, "-l") != 0)
+		return NULL;
+	if (asprintf(&library, "-l%s", value) < 0)
+		fail("out of memory", "");
+	return library;
+}
+
 static void take_arguments(struct invocation *in, int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
+		const char *library = library_of(argv[i], argv[i + 1]);
+
 		if (begins(argv[i], "--pathprof-")) {
 			take_ours(in, argv[i]);
 			continue;
 		}
-		take_clangs(in, argv[i]);
-		if (has_value(argv[i]) && i + 1 < argc)
+		take_clangs(in, library ? library : argv[i]);
+		if (library)
+			i++;
+		else if (has_value(argv[i]) && i + 1 < argc)
 			add(in, argv[++i]);
 	}
 }
@@ -347,7 +369,8 @@ static void set_environment(const struct invocation *in, bool early)
 static int build_whole(struct invocation *in)
 {
 	const char *const compiling[] = {in->plugin, NULL};
-	struct whole_command command = {in->arguments, in->is_input, 0, compiling};
+	struct whole_command command = {in->arguments, in->is_input, in->asks_library, 0,
+					compiling};
 	char *directory;
 	int status;
 
@@ -376,7 +399,8 @@ int main(int argc, char **argv)
 
 	in.arguments = calloc((size_t)argc + 32 + WHOLE_ROOM, sizeof(char *));
 	in.is_input = calloc((size_t)argc + 32, sizeof(bool));
-	if (!in.arguments || !in.is_input)
+	in.asks_library = calloc((size_t)argc + 32, sizeof(bool));
+	if (!in.arguments || !in.is_input || !in.asks_library)
 		fail("out of memory", "");
 	find_library(&in);
 	add(&in, is_cxx ? "clang++-22" : "clang-22");

@@ -143,31 +143,63 @@ static enum input look_into(const char *name)
 	return is;
 }
 
-/* -lNAME as the linker finds it: the first directory of -L that has a library of the name. NULL:
- * none of these, or not of bitcode. */
-static char *find_library(const struct whole_command *command, const char *name)
+/* Whether the linker looks for archives alone where argument at stands. */
+static bool takes_archives(const struct whole_command *command, size_t at)
 {
-	for (size_t i = 1; i < command->cnt; i++) {
-		char *stem, *archive, *shared;
-		bool here;
+	bool archives = false;
 
-		if (strncmp(command->arguments[i], "-L", 2) != 0)
-			continue;
-		stem = join(command->arguments[i][2] || i + 1 == command->cnt
-				    ? command->arguments[i] + 2
-				    : command->arguments[i + 1],
-			    "/lib", name);
-		archive = join(stem, ".a", "");
-		shared = join(stem, ".so", "");
-		here = access(archive, R_OK) == 0 && access(shared, R_OK) < 0;
-		free(stem);
-		free(shared);
-		if (here && look_into(archive) == INPUT_ARCHIVE)
-			return archive;
-		free(archive);
-		if (here)
-			return NULL;
+	for (size_t i = 1; i < command->cnt; i++) {
+		const char *argument = command->arguments[i];
+
+		if (strcmp(argument, "-static") == 0 || strcmp(argument, "-static-pie") == 0)
+			return true;
+		if (i < at && strcmp(argument, "-Wl,-Bstatic") == 0)
+			archives = true;
+		else if (i < at && strcmp(argument, "-Wl,-Bdynamic") == 0)
+			archives = false;
 	}
+	return archives;
+}
+
+/* What directory/libNAME.so or .a the linker takes; NULL: neither is there. */
+static char *look_for(const char *directory, const char *name, bool archives)
+{
+	char *stem = join(directory, "/lib", name), *archive = join(stem, ".a", ""),
+	     *shared = join(stem, ".so", ""), *found = NULL;
+
+	if (!archives && access(shared, R_OK) == 0)
+		found = shared;
+	else if (access(archive, R_OK) == 0)
+		found = archive;
+	free(stem);
+	if (found != archive)
+		free(archive);
+	if (found != shared)
+		free(shared);
+	return found;
+}
+
+/*
+ * -lNAME, argument at, as the linker finds it: the first directory of -L that has a library of the
+ * name. NULL: none of these, or not an archive of bitcode.
+ */
+static char *find_library(const struct whole_command *command, size_t at)
+{
+	bool archives = takes_archives(command, at);
+	char *found = NULL;
+
+	for (size_t i = 1; i < command->cnt && !found; i++) {
+		const char *directory = command->arguments[i];
+
+		if (strncmp(directory, "-L", 2) != 0)
+			continue;
+		found = look_for(directory[2] || i + 1 == command->cnt ? directory + 2
+								       : command->arguments[i + 1],
+				 command->arguments[at] + 2, archives);
+	}
+	if (!found || look_into(found) == INPUT_ARCHIVE)
+		return found;
+	free(found);
 	return NULL;
 }
 
@@ -180,9 +212,9 @@ static enum input input_of(struct whole_command *command, size_t i)
 		return INPUT_SOURCE;
 	if (command->is_input[i])
 		return look_into(command->arguments[i]);
-	if (strncmp(command->arguments[i], "-l", 2) != 0 || !command->arguments[i][2])
+	if (!command->is_library[i])
 		return INPUT_OTHER;
-	library = find_library(command, command->arguments[i] + 2);
+	library = find_library(command, i);
 	if (!library)
 		return INPUT_OTHER;
 	command->arguments[i] = library;
@@ -215,7 +247,7 @@ static struct words options_of(const struct whole_command *command, size_t room)
 			i++;
 		else if (strcmp(command->arguments[i], "--end-no-unused-arguments") == 0)
 			continue;
-		else if (!command->is_input[i] && strncmp(command->arguments[i], "-l", 2) != 0)
+		else if (!command->is_input[i] && !command->is_library[i])
 			add(&words, command->arguments[i]);
 	}
 	return words;

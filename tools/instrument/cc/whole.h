@@ -14,8 +14,9 @@
 
 /* A command, as clang would take it. */
 struct whole_command {
-	char **arguments; /* the compiler first; the vector has room for WHOLE_ROOM more */
-	bool *is_input;   /* by argument: it is a file, or - */
+	char **arguments;       /* the compiler first; the vector has room for WHOLE_ROOM more */
+	bool *is_input;         /* by argument: it is a file, or - */
+	const bool *is_library; /* and: it is -lNAME */
 	size_t cnt;
 	const char *const *compiling; /* options where the whole is compiled; NULL behind them */
 };

@@ -10,7 +10,6 @@
 
 /* A function has few files: its own, and those that code was inlined from. */
 #define FILES_MAX 64
-#define NO_FILE   0
 
 struct files {
 	char *name[FILES_MAX];
@@ -67,7 +66,7 @@ static char *file_of(LLVMValueRef instruction)
 	return name;
 }
 
-/* The number of a file; NO_FILE, which is the first, stands for those beyond the room as well. */
+/* The number of a file; FILES_MAX: there is no room for it. */
 static uint32_t number_file(struct files *files, char *name)
 {
 	for (uint32_t i = 0; i < files->cnt; i++) {
@@ -78,25 +77,34 @@ static uint32_t number_file(struct files *files, char *name)
 	}
 	if (files->cnt == FILES_MAX) {
 		free(name);
-		return NO_FILE;
+		return FILES_MAX;
 	}
 	files->name[files->cnt] = name;
 	return files->cnt++;
 }
 
-/* Where a piece begins in the source: what its first instruction with a line says. */
+/*
+ * Where a piece begins in the source: what its first instruction with a line says. Line 0 is of no
+ * file.
+ */
 static struct line line_of(const struct piece *piece, struct files *files)
 {
+	const struct line unknown = {0, 0, 0};
+
 	for (LLVMValueRef i = piece->first; i && i != piece->end; i = LLVMGetNextInstruction(i)) {
 		bool has = LLVMGetInstructionOpcode(i) != LLVMPHI &&
 			   LLVMInstructionGetDebugLoc(i) && LLVMGetDebugLocLine(i);
 		char *name = has ? file_of(i) : NULL;
 
-		if (name)
-			return (struct line){number_file(files, name), LLVMGetDebugLocLine(i),
-					     LLVMGetDebugLocColumn(i)};
+		if (name) {
+			uint32_t file = number_file(files, name);
+
+			return file == FILES_MAX ? unknown
+						 : (struct line){file, LLVMGetDebugLocLine(i),
+								 LLVMGetDebugLocColumn(i)};
+		}
 	}
-	return (struct line){NO_FILE, 0, 0};
+	return unknown;
 }
 
 static void put_nodes(FILE *out, const struct shape *shape)

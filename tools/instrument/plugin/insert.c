@@ -2,11 +2,11 @@
 /*
  * The register is a slot on the stack: the passes behind make a register of it.
  *
- * A count is one instruction that adds to memory, which a signal handler cannot come in between. No
- * optimisation may hold the sum back in a register, so a process that is killed has counted all. On
- * x86-64 it is inline assembly that tells what it touches: its counter, which nothing else in the
- * program does (alias.h). Elsewhere it is an atomic load and an atomic store of the weakest order,
- * across which LLVM moves nothing, though it could.
+ * On x86-64 a count is one instruction that adds to memory, which a signal handler cannot come in
+ * between. No optimisation may hold the sum back in a register, so a process that is killed has
+ * counted all. It is inline assembly that tells what it touches: its counter, which nothing else in
+ * the program does (alias.h). Elsewhere it is an atomic load and an atomic store of the weakest
+ * order, across which LLVM moves nothing, though it could.
  */
 #include "insert.h"
 

@@ -59,7 +59,7 @@ void ran_mark(const struct unit *unit, LLVMValueRef function, const struct shape
 
 /* ---------------------------------------------------------------- what they say */
 
-/* A way that inlining has made runs as often as what is before it. */
+/* A way without a count of its own runs as often as what is before it. */
 #define AS_BEFORE UINT64_MAX
 
 /* Ways that lead to one block are one arc. */

@@ -13,8 +13,8 @@
 void ran_mark(const struct unit *unit, LLVMValueRef function, const struct shape *shape,
 	      const struct pathprof_flow *flow, const uint64_t *by_edge);
 /*
- * By arc how often it ran, of all copies of the code together; free() it. NULL: the function was
- * not marked.
+ * By arc how often it ran, of all copies of the code together, for an order alone: one without a
+ * count of its own has that of the hottest way to it. free() it. NULL: the function was not marked.
  */
 uint64_t *ran_heat(const struct unit *unit, LLVMValueRef function, const struct shape *shape);
 

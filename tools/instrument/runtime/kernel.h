@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
  * What the runtime asks of the kernel, without the C library between: the program may have
- * functions of these names of its own, they may be instrumented, and errno is the program's. Each
- * returns a negative errno when it fails.
+ * functions of these names of its own, they may be instrumented, and errno is the program's. What
+ * returns a number gives a negative errno when it fails, unless its comment says otherwise.
  */
 #ifndef KERNEL_H
 #define KERNEL_H
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -54,10 +55,18 @@ static inline int kernel_identify(int fd, struct stat *ret_stat)
 	return (int)kernel_call(SYS_fstat, fd, (long)ret_stat, 0, 0, 0, 0);
 }
 
-/* Disk space that is there when it is written to, and a file that is long enough. */
+/*
+ * Disk space that is there when it is written to, and a file that is long enough. tmpfs gives up
+ * what it has reserved when a signal comes; the handler has run by the next try.
+ */
 static inline int kernel_reserve(int fd, uint64_t from, uint64_t bytes)
 {
-	return (int)kernel_call(SYS_fallocate, fd, 0, (long)from, (long)bytes, 0, 0);
+	int r;
+
+	do
+		r = (int)kernel_call(SYS_fallocate, fd, 0, (long)from, (long)bytes, 0, 0);
+	while (r == -EINTR);
+	return r;
 }
 
 /* How long a file may become; beyond that the process gets a signal. */
@@ -87,7 +96,7 @@ static inline int kernel_tid(void)
 	return (int)kernel_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
 }
 
-/* Whether a thread of this process still is. */
+/* 1: a thread of this process still is; 0: it is gone. */
 static inline int kernel_lives(int pid, int tid)
 {
 	return kernel_call(SYS_tgkill, pid, tid, 0, 0, 0, 0) == 0;

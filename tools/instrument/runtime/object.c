@@ -31,26 +31,32 @@ static void copy(void *to, const void *from, size_t bytes)
 		((char *)to)[i] = ((const char *)from)[i];
 }
 
-static uint32_t padded(uint32_t bytes)
+static size_t padded(size_t bytes)
 {
-	return (bytes + 3) & ~3u;
+	return (bytes + 3) & ~(size_t)3;
 }
 
-static void take_build_id(struct pathprof_counts_head *head, const char *note, const char *end)
+static void keep_build_id(struct pathprof_counts_head *head, const char *id, size_t bytes)
+{
+	if (bytes > sizeof(head->build_id))
+		bytes = sizeof(head->build_id);
+	copy(head->build_id, id, bytes);
+	head->build_id_bytes = (uint32_t)bytes;
+}
+
+/* The last note may end without its padding. */
+static void take_build_id(struct pathprof_counts_head *head, const char *notes, size_t bytes)
 {
 	ElfW(Nhdr) n;
+	size_t at = 0, value;
 
-	while ((size_t)(end - note) > sizeof(n)) {
-		const char *name = note + sizeof(n), *value;
-
-		copy(&n, note, sizeof(n));
-		value = name + padded(n.n_namesz);
-		note = value + padded(n.n_descsz);
-		if (note > end || n.n_type != NT_GNU_BUILD_ID || n.n_namesz != 4 ||
-		    name[0] != 'G' || n.n_descsz > sizeof(head->build_id))
-			continue;
-		copy(head->build_id, value, n.n_descsz);
-		head->build_id_bytes = n.n_descsz;
+	for (; at < bytes && bytes - at > sizeof(n); at = value + padded(n.n_descsz)) {
+		copy(&n, notes + at, sizeof(n));
+		value = at + sizeof(n) + padded(n.n_namesz);
+		if (value > bytes || n.n_descsz > bytes - value)
+			return;
+		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 && notes[at + sizeof(n)] == 'G')
+			keep_build_id(head, notes + value, n.n_descsz);
 	}
 }
 
@@ -80,8 +86,7 @@ void counts_name_object(struct pathprof_counts_head *head)
 
 	for (int i = 0; i < __ehdr_start.e_phnum; i++)
 		if (h[i].p_type == PT_NOTE)
-			take_build_id(head, load_bias() + h[i].p_vaddr,
-				      load_bias() + h[i].p_vaddr + h[i].p_memsz);
+			take_build_id(head, load_bias() + h[i].p_vaddr, h[i].p_memsz);
 	if (!is_program())
 		dl_iterate_phdr(take_name, head);
 	else if (kernel_path_of("/proc/self/exe", head->object, sizeof(head->object) - 1) < 0)

@@ -5,7 +5,8 @@
 
 /*
  * The path stack adds up one number a branch; three are packed into it. A branch brings at most
- * BROUGHT_MAX of the latter two, a path gathers some dozens of branches, so none runs over.
+ * BROUGHT_MAX of the latter two. The 32 branches of a path and some dozens of calls and returns
+ * leave room for more, so none runs over.
  */
 #define INSN_BITS   28
 #define METRIC_BITS 18

@@ -10,7 +10,7 @@
  * not stay for ever; since large counts leave whole, that takes few messages.
  *
  * hpt-tail replaces the least as the thesis does. hpt-admit-tail lets a new path in by chance, 1 in
- * the count of the least (RAP's rule), else the new path itself goes to the tail.
+ * the count of the least and one (RAP's rule), else the new path itself goes to the tail.
  */
 #include "rivals.h"
 

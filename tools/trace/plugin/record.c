@@ -9,8 +9,12 @@
 #include "pathprof/trace_format.h"
 #include "qemu_plugin.h"
 
-/* Words between two looks at limits and room; more than one record may pass them by. */
+/*
+ * Words between two looks at limits and room; more than one record may pass them by. A thread gets
+ * as many as it has written and a few, so that one which hardly runs takes hardly any of the limit.
+ */
 #define GRANT_WORDS (1u << 16)
+#define FIRST_WORDS (1u << 8)
 #define RECORD_MAX  8u
 
 #define likely(x)   __builtin_expect(!!(x), 1)
@@ -55,16 +59,28 @@ static bool wait_for_room(const struct recorder *r)
 	}
 }
 
-static uint64_t take_budget(void)
+static uint64_t wanted_words(const struct recorder *r)
+{
+	return r->word_cnt < GRANT_WORDS - FIRST_WORDS ? r->word_cnt + FIRST_WORDS : GRANT_WORDS;
+}
+
+static uint64_t take_budget(uint64_t wanted)
 {
 	uint64_t left = __atomic_load_n(&plugin_share->budget_words, __ATOMIC_RELAXED);
 	uint64_t take;
 
 	do {
-		take = left < GRANT_WORDS ? left : GRANT_WORDS;
+		take = left < wanted ? left : wanted;
 	} while (!__atomic_compare_exchange_n(&plugin_share->budget_words, &left, left - take, true,
 					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	return take;
+}
+
+static void give_back_budget(const struct recorder *r)
+{
+	if (!r->muted && r->pause_at > r->word_cnt)
+		__atomic_fetch_add(&plugin_share->budget_words, r->pause_at - r->word_cnt,
+				   __ATOMIC_RELAXED);
 }
 
 static bool still_skipping(void)
@@ -91,7 +107,7 @@ static bool cut(struct recorder *r)
 /* More words may follow: how many until the next look. false: nothing may. */
 static bool grant(struct recorder *r)
 {
-	uint64_t budget = take_budget();
+	uint64_t budget = take_budget(wanted_words(r));
 	uint64_t before = r->word_cnt / TRACE_CHUNK_WORDS;
 
 	if (!wait_for_room(r)) {
@@ -334,6 +350,7 @@ void record_thread_end(unsigned vcpu)
 	struct recorder *r = record_of(vcpu);
 
 	plugin_lock();
+	give_back_budget(r);
 	if (r->slot)
 		__atomic_store_n(&r->slot->state, TRACE_ENDED, __ATOMIC_RELEASE);
 	count_end(r->counter);

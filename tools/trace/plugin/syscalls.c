@@ -17,7 +17,7 @@
 #include "qemu_plugin.h"
 
 struct call {
-	uint64_t a1, a2;
+	uint64_t a1, a2, a3;
 };
 
 static __thread struct call call;
@@ -78,7 +78,7 @@ static void on_sigaction(uint64_t signal, uint64_t action)
 static void on_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, uint64_t a1, uint64_t a2,
 		    uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
 {
-	call = (struct call){a1, a2};
+	call = (struct call){a1, a2, a3};
 	calling_vcpu = vcpu;
 	switch (number) {
 	case SYS_rt_sigreturn:
@@ -123,6 +123,8 @@ static void on_return(qemu_plugin_id_t id, unsigned vcpu, int64_t number, int64_
 		forget((uint64_t)ret, call.a2);
 	else if (number == SYS_munmap || number == SYS_mremap)
 		forget(call.a1, call.a2);
+	if (number == SYS_mremap)
+		forget((uint64_t)ret, call.a3);
 }
 
 static void before_fork(void)
