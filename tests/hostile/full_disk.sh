@@ -22,7 +22,7 @@ check nothing-lost-while-there-is-room "$(status_of windows_dropped) windows" \
 
 dd if=/dev/zero of="$disk/filler" bs=4k 2>/dev/null || true
 check disk-is-full "$(df "$disk" | tail -n 1)" test "$(df --output=avail "$disk" | tail -n 1)" -eq 0
-wait_for 30 grep -q 'window not written' "$tmp/log"
+wait_for 30 grep -q 'window not written' "$tmp/log" || true
 before=$(windows)
 sleep $((4 * window_s))
 check alive-while-full "$(tail -n 3 "$tmp/log")" kill -0 "$daemon"
@@ -35,20 +35,25 @@ memory=$(peak_mb)
 rm "$disk/filler"
 check goes-on "$(tail -n 3 "$tmp/log")" wait_for 10 eval '[ "$(windows)" -ge $((before + 2)) ]'
 check says-what-was-lost "$(tail -n 3 "$tmp/log")" grep -q 'written again; windows lost so far: [1-9]' "$tmp/log"
-# Counted by the daemon, and by the clock: what is missing between the first window and the last.
+# Counted by the daemon, and by the clock: as many as went into the time without windows. None is
+# shorter than was asked for; on a busy machine each is somewhat longer.
 wait_for 5 eval '[ "$(status_of windows_dropped)" -gt 0 ]' || true
 counted=$(status_of windows_dropped)
-missing=$(sql "SELECT CAST(round((max(end_ns) - min(begin_ns)) / 1e9 / $window_s) AS INT) - count(*)
-	FROM windows")
-check counted "$counted windows, $missing are missing" \
-	test "$counted" -ge 3 -a $((counted - missing)) -le 1 -a $((missing - counted)) -le 1
+read -r most least < <(sql "SELECT CAST(gap / $window_s AS INT) + 1, CAST(gap / longest / 1.5 AS INT)
+	FROM (SELECT sum(begin_ns - before_ns) / 1e9 AS gap, max(end_ns - begin_ns) / 1e9 AS longest
+		FROM (SELECT begin_ns, end_ns, lag(end_ns) OVER (ORDER BY id) AS before_ns
+			FROM windows))" | tr '|' ' ')
+check counted "$counted windows; from $least to $most are missing" \
+	test "$counted" -ge 2 -a "$counted" -ge "$least" -a "$counted" -le "$most"
 check memory-while-full "$memory MB" test "$memory" -le "$memory_most_mb"
 check sound "$(sql 'PRAGMA integrity_check')" test "$(sql 'PRAGMA integrity_check')" = ok
 
-# Full again at the very end: it ends in time, and what was written before stays.
+# Full again at the very end: it ends before systemd would kill it, and what was written before
+# stays.
+limit_ms=$(sed -n 's/^TimeoutStopSec=//p' "$here/systemd/pathprofd.service")000
 dd if=/dev/zero of="$disk/filler" bs=4k 2>/dev/null || true
 before=$(windows)
 stop
-check ends-while-full "exit status $stop_status after $stop_ms ms" test "$stop_ms" -lt 5000
+check ends-while-full "exit status $stop_status after $stop_ms ms" test "$stop_ms" -lt "$limit_ms"
 check written-windows-stay "$(windows) of $before" test "$(windows)" -ge "$before"
 finish

@@ -44,7 +44,7 @@ export PATHPROF_DB=$tmp/odd.db
 # open_by_cfg KIND: what was opened meanwhile; its output in $tmp/out.
 open_by_cfg() {
 	local kind
-	timeout 30 "$opened" $(for kind in $kinds; do echo "$odd/$kind"; done) -- \
+	timeout 120 "$opened" $(for kind in $kinds; do echo "$odd/$kind"; done) -- \
 		"$ctl" cfg "hot_$1" 3>&1 >"$tmp/out" 2>"$tmp/said"
 }
 for kind in $kinds mem; do
@@ -71,7 +71,7 @@ for kind in fifo device directory; do
 	rm -rf "$odd/program"
 	cp -a "$odd/$kind" "$odd/program"
 	status=0
-	what=$(timeout 30 "$opened" "$odd/program" -- "$ctl" paths 3>&1 >"$tmp/out" 2>"$tmp/said") ||
+	what=$(timeout 120 "$opened" "$odd/program" -- "$ctl" paths 3>&1 >"$tmp/out" 2>"$tmp/said") ||
 		status=$?
 	check "program-$kind-ends" "status $status: $(cat "$tmp/said")" test "$status" -eq 0
 	check "program-$kind-not-opened" "$what" test -z "$what"
@@ -94,6 +94,7 @@ for kind in regular fifo device; do
 	else
 		check "names-$kind-not-opened" "$what" test -z "$what"
 	fi
+	wait_for 60 eval '[ "$(windows)" -gt "$before" ]' || true
 	check "names-$kind-windows" "none since" test "$(windows)" -gt "$before"
 	wait "$neighbour" || true
 	rm -f "/tmp/perf-$pid.map"

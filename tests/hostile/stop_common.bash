@@ -39,9 +39,9 @@ start_recording() { # DB PID
 		2>"$work/daemon.log" &
 	daemon=$!
 	started+=("$daemon")
-	within 10 stepper_of "$daemon" >/dev/null || return 1
+	within 60 stepper_of "$daemon" >/dev/null || return 1
 	stepper=$(stepper_of "$daemon")
-	within 10 grep -q pathprof-step "/proc/$stepper/comm"
+	within 60 grep -q pathprof-step "/proc/$stepper/comm"
 }
 
 # As systemd does it: SIGTERM, to the main process or to all, and what is left of them after

@@ -8,7 +8,7 @@ set -eu
 disturb=$build/tests/tools/step_disturb
 step_needs "$hostile_dir/parked" "$disturb" "$build/bin/pathprofd"
 mkdir "$work/mount"
-stop_limit_ms=8000
+stop_limit_ms=20000 # before systemd would kill it: it takes a second or two
 # The target and who serves its pages have no rights.
 nobody=
 [ "$(id -u)" -ne 0 ] || nobody=65534
@@ -33,7 +33,7 @@ begin() { # KIND
 	"$hostile_dir/parked" "$1" ${dir:+"$dir"} $nobody >"$work/out" 2>&1 &
 	target=$!
 	started=("$target")
-	within 10 grep -q '^server\|^refused' "$work/out"
+	within 60 grep -q '^server\|^refused' "$work/out"
 	server=$(sed -n 's/^server //p' "$work/out")
 	[ -n "$server" ]
 }
@@ -68,16 +68,18 @@ stopped_well() {
 	return 1
 }
 
+is_free() { [ "$(tracer_of "$target")" = 0 ]; }
+
 awake_again() {
 	kill -USR2 "$server"
-	within 10 not is_alive "$stepper" && within 5 [ "$(tracer_of "$target")" = 0 ] && return 0
+	within 60 not is_alive "$stepper" && within 60 is_free && return 0
 	not_ok "$name" "the stepper does not leave, or the target is still traced"
 	return 1
 }
 
 # The server is dead for good, as far as the stepper can know: it leaves all the same.
 leaves_alone() {
-	within 3 not is_alive "$stepper" && [ "$(tracer_of "$target")" = 0 ] && return 0
+	within 60 not is_alive "$stepper" && within 60 is_free && return 0
 	not_ok "$name" "the target is still traced beside a dead server"
 	return 1
 }
@@ -96,9 +98,9 @@ restarts() {
 # The target's breakpoints are somebody else's, so it is stepped by the trap flag.
 take_registers() {
 	: >"$work/disturb"
-	"$disturb" registers "$target" 4 100 >"$work/disturb" 2>&1 &
+	"$disturb" registers "$target" 4 300 >"$work/disturb" 2>&1 &
 	started+=($!)
-	within 5 grep -q taken "$work/disturb"
+	within 60 grep -q taken "$work/disturb"
 }
 
 # The target is stepped, and its server dies under it. Sets $why where something fails.
@@ -108,7 +110,9 @@ arrange() { # KIND HOW
 	[ "$2" != steps ] || take_registers || return 1
 	why="the daemon did not start"
 	start_recording "$work/db" "$target" || return 1
+	# A burst is seen to begin and to end, or the last window might hold none on a busy machine.
 	sleep 1
+	within 20 not is_free && within 20 is_free || true
 	why="it never slept with a tracer"
 	[ "$1$2" != tablebreakpoints ] || signal=HUP why="it never slept"
 	park "$signal" || return 1

@@ -31,7 +31,7 @@ get() {
 		from datetime import datetime
 		url = urllib.parse.quote(sys.argv[1], safe=":/?=&%")
 		try:
-		    text = urllib.request.urlopen(url, timeout=5).read().decode()
+		    text = urllib.request.urlopen(url, timeout=60).read().decode()
 		except OSError as error:
 		    sys.exit("%s: %s" % (url, error))
 		d = json.loads(text) if len(sys.argv) > 2 else None

@@ -13,7 +13,8 @@ cd "$work"
 unset DEBUGINFOD_URLS
 
 # Longer each time, until enough was seen: a busy machine gives few bursts.
-for seconds in 3 6 12 24 48; do
+least=3000 known=0
+for seconds in 3 6 12 24 48 96 192; do
 	rm -f db db-*
 	"$build/bin/pathprofd" --record --db db --source step --quiet -- \
 		"$build/tests/workloads/callers" "$seconds" >counted 2>log || {
@@ -22,33 +23,41 @@ for seconds in 3 6 12 24 48; do
 		echo "skip callers: the step source does not run here"
 		exit 0
 	}
-	"$ctl" top --db db --by callers --limit 0 --json >by_callers
-	"$ctl" top --db db --by functions --limit 0 --json >by_functions
-	# What export is asked for: functions that the clock hardly found share what it found there, and
-	# another binary's are among them in the whole recording.
-	"$ctl" top --db db --by functions --binary callers --limit 0 --json >of_binary
-	# of the heaviest path of leaf
-	"$ctl" paths --db db --json >paths
-	id=$(python3 -c 'import json
+	"$ctl" top --db db --by callers --limit 0 --json >by_callers || continue
+	known=$(python3 -c 'import json
+print(sum(r["samples"] or 0 for r in json.load(open("by_callers"))
+          if r["function"] == "leaf" and r["caller"] in ("left", "right")))')
+	echo "$seconds s: leaf seen $known times under left and right"
+	[ "$known" -lt $least ] || break
+done
+if [ "$known" -lt $least ]; then
+	echo "callers: too few bursts in $seconds s" >&2
+	cat log >&2
+	exit 1
+fi
+"$ctl" top --db db --by functions --limit 0 --json >by_functions
+# What export is asked for: functions that the clock hardly found share what it found there, and
+# another binary's are among them in the whole recording.
+"$ctl" top --db db --by functions --binary callers --limit 0 --json >of_binary
+# The heaviest path of leaf.
+"$ctl" paths --db db --json >paths
+id=$(python3 -c 'import json
 print(next((p["id"] for p in json.load(open("paths")) if p["function"] == "leaf"), 0))')
-	if [ "$id" != 0 ]; then
-		"$ctl" show --db db "$id" >shown
-		"$ctl" show --db db --json "$id" >shown.json
-	fi
-	for format in folded pprof; do
-		"$ctl" export --db db -F $format --binary callers -o $format 2>exported || cat exported
-	done
-	python3 "$here/scenario/export_pprof.py" sums pprof >pprof.sums
-	for format in folded pprof; do
-		"$ctl" export --db db -F $format -o all.$format 2>exported || cat exported
-	done
-	python3 "$here/scenario/export_pprof.py" sums all.pprof >all.sums
-	result=0
-	python3 - "$seconds" counted by_callers by_functions of_binary <<'P' || result=$?
-import json, sys
+"$ctl" show --db db "$id" >shown
+"$ctl" show --db db --json "$id" >shown.json
+for format in folded pprof; do
+	"$ctl" export --db db -F $format --binary callers -o $format 2>exported || cat exported
+done
+python3 "$here/scenario/export_pprof.py" sums pprof >pprof.sums
+for format in folded pprof; do
+	"$ctl" export --db db -F $format -o all.$format 2>exported || cat exported
+done
+python3 "$here/scenario/export_pprof.py" sums all.pprof >all.sums
+python3 - counted by_callers by_functions of_binary <<'P'
+import json, math, sys
 
-seconds, (left, right, _) = int(sys.argv[1]), open(sys.argv[2]).read().split()
-callers, functions, of_binary = (json.load(open(f)) for f in sys.argv[3:6])
+left, right, _ = open(sys.argv[1]).read().split()
+callers, functions, of_binary = (json.load(open(f)) for f in sys.argv[2:5])
 truth = int(left) / (int(left) + int(right))
 
 def total(rows, figure, function=None):
@@ -56,14 +65,18 @@ def total(rows, figure, function=None):
 
 of = {r["caller"]: r["samples"] for r in callers if r["function"] == "leaf"}
 known = of.get("left", 0) + of.get("right", 0)
-print(f"{seconds} s: leaf seen {known} times under left and right, {of.get(None, 0)} under nobody")
-if known < 300:
-    sys.exit(3)
+print(f"{of.get(None, 0)} times under nobody")
 problems = []
+
+def chance(variance):
+    # A call is drawn once and seen thirteen times, in the rounds of its loop. Some three calls in
+    # a hundred have no caller who is known, more often of one side.
+    return 0.03 + 4.5 * math.sqrt(variance * truth * (1 - truth) / (known / 13))
+
 if set(of) - {"left", "right", None}:
     problems.append(f"leaf was called by {sorted(map(str, of))}")
 share = of.get("left", 0) / known
-if abs(share - truth) > 0.1:
+if abs(share - truth) > chance(1):
     problems.append(f"left called {truth:.3f} of the times, and is said to have {share:.3f}")
 for name in ("left", "right"):
     above = {r["caller"] for r in callers if r["function"] == name} - {None}
@@ -87,7 +100,8 @@ for name in ("leaf", "main"):
     if sum(v for f, v in stacks if f[-1] == name) != sums.get(name, 0):
         problems.append(f"{name}: folded and pprof differ")
 exported = {side: sum(v for f, v in stacks if f[-3:] == ["main", side, "leaf"]) for side in ("left", "right")}
-if not exported["left"] or abs(exported["left"] / sum(exported.values()) - truth) > 0.1:
+# Bursts of different weight: chance weighs twice as much.
+if not exported["left"] or abs(exported["left"] / sum(exported.values()) - truth) > chance(2):
     problems.append(f"stacks of leaf: {exported}")
 shown = total(of_binary, "time", "leaf") / total(of_binary, "time")
 written = sum(v for f, v in stacks if f[-1] == "leaf") / sum(v for f, v in stacks)
@@ -118,8 +132,3 @@ if problems:
 print(f"left called {truth:.3f} of the times, seen {share:.3f}")
 print("ok callers")
 P
-	[ $result = 3 ] || exit $result
-done
-echo "callers: too few bursts in $seconds s" >&2
-cat log >&2
-exit 1

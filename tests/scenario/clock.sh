@@ -105,6 +105,7 @@ pids=()
 # A recording: the family of the command and nobody else, from its first instruction on. Each says
 # its number and its CPU time when it ends.
 spin='my $most = 0.8 * shift; my ($u, $s) = (0, 0); while ($u + $s < $most) { $x = $x * 3 % 7919 for 1 .. 9999; ($u, $s) = times } print STDERR "$$ " . ($u + $s) . "\n"'
+told() { grep -E '^[0-9]+ [0-9.]+$' "$tmp/times"; } # and not what pathprofd may have to say
 rm -f "$db"*
 "$pathprofd" --record --quiet --overhead 1 --db "$db" -- sh -c \
 	"perl -e '$spin' 1 & perl -e '$spin' 2 & perl -e '$spin' 3 & wait" 2>"$tmp/times"
@@ -112,7 +113,7 @@ ticks= samples=
 while read -r pid used; do
 	ticks=$ticks${ticks:+,}$(awk -v s="$used" 'BEGIN { print int(100 * s) }')
 	samples=$samples${samples:+,}$(samples_of "$pid")
-done <"$tmp/times"
+done < <(told)
 check recording "ticks $ticks, samples $samples" shares_agree "$ticks" "$samples"
 check recording-nothing-else "$(sql 'SELECT DISTINCT comm FROM processes' | paste -sd ' ')" test \
 	"$(sql "SELECT count(*) FROM processes WHERE comm NOT IN ('sh', 'perl', 'pathprofd')")" -eq 0
@@ -122,8 +123,8 @@ check recording-nothing-else "$(sql 'SELECT DISTINCT comm FROM processes' | past
 # they took together, and the other one what it took.
 short='for (1 .. 120) { unless (fork) { $x = $x * 3 % 7919 for 1 .. 180000; exit } wait } my @t = times; print STDERR "$$ " . ($t[2] + $t[3]) . "\n"'
 short_share() { # what share of the samples short processes have, and of the time
-	read -r parent short_s < <(head -n 1 "$tmp/times")
-	read -r long long_s < <(tail -n 1 "$tmp/times")
+	read -r parent short_s < <(told | head -n 1)
+	read -r long long_s < <(told | tail -n 1)
 	all=$(sql 'SELECT sum(samples) FROM clock_counts')
 	rest=$((all - $(samples_of "$long") - $(samples_of "$parent")))
 	awk -v n="$all" -v k="$rest" -v s="$short_s" -v l="$long_s" 'BEGIN { print k / n, s / (s + l), n }'

@@ -98,7 +98,13 @@ export PATHPROF_DB=$dir/work.db
 # A busy machine leaves few bursts: it is recorded until there is one of each kind that is looked for below.
 has() { "$ctl" paths --function "$1" -n 0 2>/dev/null | grep -c "$2"; } # FUNCTION PATTERN
 recorded_enough() {
-	[ "$(has work ' work:[0-9]* ')" -ge 8 ] && [ "$(has before ' before:[0-9]*+ ')" -gt 0 ] && [ "$(has large ' -  *[0-9]*$')" -gt 0 ]
+	[ "$(has work ' work:[0-9]* ')" -ge 8 ] && [ "$(has before ' before:[0-9]*+ ')" -gt 0 ] &&
+		[ "$(has large ' -  *[0-9]*$')" -gt 0 ] &&
+		"$ctl" cfg work --json --all --all-blocks >cfg.json 2>/dev/null &&
+		"$ctl" cfg "$hostile" --json >odd.json 2>/dev/null && python3 -c 'import json
+work, odd = json.load(open("cfg.json")), json.load(open("odd.json"))
+found = [any(b[what] for b in work["blocks"]) for what in ("called", "returned")]
+raise SystemExit(not (all(found) and work["taken"] > 100 and odd["hottest_path"]))'
 }
 for _ in $(seq 20); do
 	record

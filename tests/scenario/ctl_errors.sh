@@ -157,17 +157,21 @@ PATHPROF_DB=$dir/none.db says 1 "$dir/none.db" paths
 PATHPROF_DB=$dir/none.db run 0 --db "$db" paths
 PATHPROF_DB=$db run 0 paths
 
-# A damaged database: any page overwritten gives an answer or one line, never a crash.
-size=$(stat -c %s "$db")
+# A damaged database: any page overwritten gives an answer or one line, never a crash. The damage
+# is the same in each run.
 for ((i = 0; i < 40; i++)); do
 	cp "$db" "$dir/bad.db"
-	head -c 512 /dev/urandom |
-		dd of="$dir/bad.db" bs=1 seek=$((100 + RANDOM * 32768 % (size - 700) + RANDOM % 600)) \
-			conv=notrunc status=none
+	python3 - "$dir/bad.db" $i <<-'END'
+		import os, random, sys
+		chance = random.Random(int(sys.argv[2]))
+		with open(sys.argv[1], "r+b") as file:
+		    file.seek(chance.randrange(100, os.path.getsize(sys.argv[1]) - 512))
+		    file.write(chance.randbytes(512))
+	END
 	for verb in paths windows 'show 1' 'db check' 'edges --json' status; do
 		read -ra words <<<"$verb"
 		status=0
-		timeout 20 "$ctl" --db "$dir/bad.db" "${words[@]}" >"$dir/got" 2>"$dir/said" || status=$?
+		timeout 120 "$ctl" --db "$dir/bad.db" "${words[@]}" >"$dir/got" 2>"$dir/said" || status=$?
 		case $status in
 		0 | 1 | 3) ;;
 		*)
@@ -200,10 +204,13 @@ run 3 --db "$db" status
 grep -q 'no daemon ever wrote' "$dir/got" || fail "status without a daemon"
 now=$(date +%s)000000000
 cp "$(command -v sleep)" "$dir/pathprofd"
-"$dir/pathprofd" 60 &
+"$dir/pathprofd" 600 &
 daemon=$!
 trap 'kill $daemon 2>/dev/null || true; cleanup' EXIT
-sleep 0.2
+for _ in $(seq 1200); do
+	! grep -qx pathprofd "/proc/$daemon/comm" || break
+	sleep 0.05
+done
 "$known" "$db" status "{\"pid\":$daemon,\"updated_ns\":$now,\"window_s\":60,\"budget_ratio\":0.005,
 	\"overhead_ratio\":0.0042,\"drops\":{\"budget\":7},\"version\":\"\\u001b[2Jx\"}"
 run 0 --db "$db" status

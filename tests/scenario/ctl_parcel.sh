@@ -49,13 +49,22 @@ truth() {
 		FROM windows" | awk '{ printf "%d %d %d %d %d %d %d %d %d %.9e %.9e\n", $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 }'
 }
 
+# rounding DATABASE: five standard deviations of the sum of all weights, as a share of it. A weight
+# of n looks is rounded by an eighth of itself by the root of n, and deviates by half of that.
+rounding() {
+	sqlite3 -separator ' ' "$1" "SELECT total(weight_squares), total(weight) FROM path_counts
+		UNION ALL SELECT total(weight * weight / count), total(weight) FROM edge_counts" |
+		awk '$2 > 0 && $1 / $2 / $2 > most { most = $1 / $2 / $2 }
+			END { print 0.001 + 5 / 16 * sqrt(most) }'
+}
+
 # same_sums WHAT DATABASE FILE...
 same_sums() {
 	local what=$1 database=$2
 	shift 2
 	truth "$database" >"$dir/want"
 	sums "$@" >"$dir/got"
-	expect_near "$what" 0.01
+	expect_near "$what" "$(rounding "$database")"
 }
 
 # ---------------------------------------------------------------- a database of known content

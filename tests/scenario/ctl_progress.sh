@@ -42,8 +42,10 @@ PATHPROF_PROGRESS_SECONDS=1000 run 0 paths --db known.db
 ! grep -q ' s: reading' said || fail "a quick command has progress"
 
 
-# An import of a recording that comes slowly.
-{ sleep 4; echo; } | "$ctl" import -F perf-script -o slow.db - >got 2>said || true
+# An import of a recording that comes slowly: more than a pipe holds, so that reading has begun, and
+# the rest four seconds later.
+{ head -c 100000 /dev/zero | tr '\0' '\n'; sleep 4; echo; } |
+	"$ctl" import -F perf-script -o slow.db - >got 2>said || true
 grep -qE '^pathprofctl: import: [0-9]+ MB, [0-9]+ samples$' said || { cat said; fail "import says nothing of four seconds"; }
 
 # On a terminal the line is erased before the table, and what is shown is whole.

@@ -160,7 +160,7 @@ def describe(pid):
 
 process = subprocess.Popen(command, stdout=into, stdin=subprocess.DEVNULL)
 os.close(into)
-for _ in range(600):
+for _ in range(2400):
     pids = [str(process.pid), *descendants(process.pid)]
     # everything up to there has been read then
     if any(map(is_stuck, pids)) and any(map(has_mapped, pids)):

@@ -12,8 +12,7 @@ command -v tmux >/dev/null || {
 	echo "skip $name: tmux is not installed"
 	exit 0
 }
-socket=pathprof-$$
-screen() { tmux -L "$socket" "$@"; }
+screen() { tmux -S "$dir/tmux" "$@"; }
 trap 'screen kill-server 2>/dev/null || true; cleanup' EXIT
 
 # sees PATTERN [-t SESSION]: the screen shows it, within a minute.
@@ -161,7 +160,7 @@ screen -f /dev/null new-session -d -s empty -x 100 -y 12 \
 sees 'Nothing was seen in this time: [0-9]* bursts were taken in [0-9]* windows' -t empty
 
 # A database of an older version does not follow its daemon, and the title says so.
-sqlite3 "$db" 'DROP TABLE segment_samples; DROP TABLE segmented_windows; DROP TABLE pieces; DROP TABLE context_counts; DROP TABLE contexts; DROP TABLE range_counts; DROP TABLE ranged_windows; DROP TABLE segment_counts; DROP TABLE piece_counts; DROP TABLE window_notes; DROP TABLE parcel_windows; DROP TABLE parcels; PRAGMA user_version = 7'
+sqlite3 -cmd '.timeout 60000' "$db" 'DROP TABLE segment_samples; DROP TABLE segmented_windows; DROP TABLE pieces; DROP TABLE context_counts; DROP TABLE contexts; DROP TABLE range_counts; DROP TABLE ranged_windows; DROP TABLE segment_counts; DROP TABLE piece_counts; DROP TABLE window_notes; DROP TABLE parcel_windows; DROP TABLE parcels; PRAGMA user_version = 7'
 screen -f /dev/null new-session -d -s older -x 120 -y 12 \
 	"env LC_ALL=C.UTF-8 '$ctl' --db '$db' top --since -1d; sleep 60"
 sees "samples  an older version's, as it was at first" -t older

@@ -23,6 +23,8 @@ trap end_crowd EXIT
 start_busy
 enter_group
 start --db "$db" --overhead "$(awk -v o=$overhead 'BEGIN { print 100 * o }')" --window 3
+has_held() { true_that "$(status_of costs.held_ns) > 0"; }
+wait_for 120 has_held || true
 sleep "$seconds"
 report
 # The stepper tells of itself twice a second; what it may have taken since is not known.
@@ -45,7 +47,11 @@ check account-is-shown "$(cat "$tmp/text")" \
 # By the account, which is the kernel's: what all took between two reports, and the source's share.
 spent() { sqlite3 :memory: "SELECT json_extract(j, '\$.costs.held_ns') + json_extract(j, '\$.costs.cpu_ns')
 	FROM (SELECT readfile('$tmp/status') AS j)"; }
-begin() { begin_spent=$(spent) begin_daemon=$(cost daemon_cpu_ns) begin_answers=$(cost outlet_cpu_ns) begin_ns=$(date +%s%N); }
+told_ns() { sqlite3 :memory: "SELECT json_extract(readfile('$tmp/status'), '\$.updated_ns')"; }
+begin() {
+	begin_spent=$(spent) begin_daemon=$(cost daemon_cpu_ns)
+	begin_answers=$(cost outlet_cpu_ns) begin_ns=$(told_ns)
+}
 "$crowd_program" "$db.socket" 8 >"$tmp/crowd" &
 crowd=$!
 wait_for 20 grep -q crowding "$tmp/crowd" || true
@@ -55,7 +61,7 @@ report
 begin
 sleep "$crowd_s"
 report
-wall=$((($(date +%s%N) - begin_ns) * cpus))
+wall=$((($(told_ns) - begin_ns) * cpus))
 daemon_part=$(awk -v t="$(($(cost daemon_cpu_ns) - begin_daemon))" -v w=$wall 'BEGIN { print t / w }')
 all=$(awk -v t="$(($(spent) - begin_spent))" -v w=$wall 'BEGIN { print t / w }')
 echo "# with the crowd: all $all, the daemon $daemon_part, of $overhead; the source may have $(status_of source_budget_ratio)"

@@ -99,6 +99,23 @@ stop() {
 	stop_ms=$(((${EPOCHREALTIME/./} - begin) / 1000))
 }
 
+# kill_idle PID: SIGKILL to the stepper while it holds no thread: one that is killed in the middle
+# of a step leaves its target with the trap flag set.
+kill_idle() {
+	local i
+	for ((i = 0; i < 2000; i++)); do
+		kill -STOP "$1"
+		wait_for 2 grep -q '^State:.T' "/proc/$1/status"
+		if ! grep -qsE "^TracerPid:.$1\$" /proc/[0-9]*/task/*/status; then
+			kill -KILL "$1"
+			return
+		fi
+		kill -CONT "$1"
+		sleep 0.01
+	done
+	return 1
+}
+
 # wait_for SECONDS COMMAND...: until it succeeds; a minute at least, for machines that are busy.
 wait_for() {
 	local end=$((SECONDS + ($1 > 60 ? $1 : 60)))

@@ -34,7 +34,7 @@ gzip_paths() { sql "SELECT count(*) FROM paths p JOIN binaries b ON b.id = p.bin
 # more_than CNT COMMAND...: compresses until as many paths of gzip were seen; a busy machine gives few a time.
 # Sets $paths and $status.
 more_than() {
-	local cnt=$1 end=$((SECONDS + 120))
+	local cnt=$1 end=$((SECONDS + 300))
 	shift
 	paths=0 status=0
 	while [ "${paths:-0}" -le "$cnt" ] && [ $status -eq 0 ] && [ $SECONDS -lt $end ]; do
@@ -103,7 +103,7 @@ fi
 rm -f "$db"*
 start_busy
 # More than once where two seconds are few: the machine may be busy.
-paths=0 end=$((SECONDS + 120))
+paths=0 end=$((SECONDS + 300))
 while [ "$paths" -le 10 ] && [ $SECONDS -lt $end ]; do
 	status=0
 	record --quiet -p "$busy" --duration 2 || status=$?

@@ -39,19 +39,33 @@ printf '%b' "$store[Drift]\nBaselines=$tmp/no-such\n" >"$conf"
 check baselines-missing "said: $(cat "$tmp/err")" grep -q "Baselines=$tmp/no-such: No such file" "$tmp/err"
 
 # An hour of a busy host in the store: half a second of reading comes before the start, the rest
-# after it, and no more than some two seconds of CPU time altogether. The start itself takes one.
+# after it, and no more than some two seconds of CPU time altogether. How much is done in a second
+# depends on the machine and on what else it does. So the start is held against that with an empty
+# store and two windows of the ten that are read, and all of it against sqlite3 where that is slow.
 cpu_ms() { awk '{ sub(/.*\) /, ""); print ($12 + $13) * 10 }' "/proc/$daemon/stat"; }
 rm -f "$db"*
-"$BUILD/tests/tools/large_db" "$db" 12 60000
 printf '[Profile]\nSource=step\n' >"$conf"
 start -c "$conf" --db "$db" --window 1h
+empty_ms=$(cpu_ms)
+stop
+rm -f "$db"*
+"$BUILD/tests/tools/large_db" "$db" 12 60000
+start -c "$conf" --db "$db" --window 1h
 at_start_ms=$(cpu_ms)
-check large-store-starts "$at_start_ms ms of CPU time until it profiles" test "$at_start_ms" -le 1500
-wait_for 60 grep -q 'windows are measured from here on' "$tmp/log" || true
+wait_for 300 grep -q 'windows are measured from here on' "$tmp/log" || true
 restored_ms=$(cpu_ms)
+read_ms=$(
+	TIMEFORMAT='%U %S'
+	{ time sql 'SELECT total(c.weight + p.length) FROM path_counts c
+		JOIN paths p ON p.id = c.path' >/dev/null; } 2>&1 |
+		awk '{ printf "%d", 1000 * ($1 + $2) }'
+)
+check large-store-starts "$at_start_ms ms of CPU time until it profiles: $empty_ms, $restored_ms" \
+	test "$at_start_ms" -le $((empty_ms + 1000 + (restored_ms - empty_ms) / 5))
 check large-store-is-read "$(cat "$tmp/log")" grep -q 'windows are measured from here on' "$tmp/log"
 check large-store-bounded "$(cat "$tmp/log")" grep -q 'begin with the newest 10 of 12 windows' "$tmp/log"
-check large-store-cpu "$restored_ms ms of CPU time" test "$restored_ms" -le 6000
+check large-store-cpu "$restored_ms ms of CPU time, sqlite3 takes $read_ms" \
+	test "$restored_ms" -le $((15 * read_ms > 6000 ? 15 * read_ms : 6000))
 stop
 check large-store-stops "status $stop_status" test "$stop_status" -eq 0
 # It ends as well while it still reads.

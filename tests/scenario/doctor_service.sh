@@ -206,7 +206,9 @@ doctor receiver-there 1 "^ok +service network: Alertmanager=$url/manager, alertm
 settings "[Tell]\nWebhook=$url/hook\n[Metrics]\nListen=127.0.0.1:9753\n"
 doctor receiver-unknown 1 '^warn +service network: Listen=127.0.0.1:9753 -- .*read its settings before.*restart'
 is_now hook 200
-wait_for 60 relay_says 'webhook: 2 told, 0 wait, 0 given up;' || not_ok receiver-again "$(cat "$tmp/status")"
+# The pause after each failure is longer than the one before, five minutes at most.
+wait_for 400 relay_says 'webhook: 2 told, 0 wait, 0 given up;' ||
+	not_ok receiver-again "$(cat "$tmp/status")"
 doctor receiver-again 1 "^ok +service network: Webhook=$url/hook, webhook: 2 told"
 stop_relay
 

@@ -35,7 +35,7 @@ if ! command -v qemu-x86_64 >/dev/null || ! command -v gzip >/dev/null; then
 	exit 0
 fi
 
-timeout 300 "$lab" experiment windows --small --programs gzip --out "$tmp/out" >"$tmp/log" 2>&1 || {
+timeout 1500 "$lab" experiment windows --small --programs gzip --out "$tmp/out" >"$tmp/log" 2>&1 || {
 	echo "not ok collectors windows: $(tail -n 3 "$tmp/log" | tr '\n' ' ')"
 	exit 1
 }
@@ -50,7 +50,7 @@ for form in txt csv md svg; do
 done
 
 status=0
-timeout 300 "$lab" experiment step --small --programs gzip --out "$tmp/out" >"$tmp/log" 2>&1 || status=$?
+timeout 1500 "$lab" experiment step --small --programs gzip --out "$tmp/out" >"$tmp/log" 2>&1 || status=$?
 if [ "$status" -ne 0 ] && grep -q 'none of the programs was stepped' "$tmp/log"; then
 	echo "skip collectors step: this machine does not let a program be stepped"
 elif [ "$status" -ne 0 ]; then

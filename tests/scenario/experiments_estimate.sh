@@ -36,7 +36,7 @@ for tool in qemu-x86_64 gzip gnuplot; do
 	fi
 done
 
-timeout 300 "$lab" experiment estimate --small --programs gzip --out "$tmp/out" >"$tmp/log" 2>&1 || {
+timeout 1500 "$lab" experiment estimate --small --programs gzip --out "$tmp/out" >"$tmp/log" 2>&1 || {
 	echo "not ok estimate runs: $(tail -n 3 "$tmp/log" | tr '\n' ' ')"
 	exit 1
 }

@@ -15,7 +15,7 @@ failed=0
 ok() { echo "ok $name: $1"; }
 not_ok() { echo "not ok $name: $1: $2"; failed=1; }
 
-timeout 300 "$demo" >said 2>&1 && ok "it ends well" || not_ok "it ends well" "$(tail -n 2 said | paste -sd ' ')"
+timeout 1500 "$demo" >said 2>&1 && ok "it ends well" || not_ok "it ends well" "$(tail -n 2 said | paste -sd ' ')"
 made=$(sed -n 's/^What was made is in \([^ ]*\): .*/\1/p' said)
 [ -n "$made" ] && [ -e "$made/fleet.db" ] && ok "what it made is there" || { not_ok "what it made" "$(tail -n 1 said)"; exit 1; }
 hosts=$(sqlite3 "$made/fleet.db" "SELECT group_concat(host, ' ') FROM (SELECT host FROM parcels GROUP BY host ORDER BY host)")

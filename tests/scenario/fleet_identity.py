@@ -232,9 +232,10 @@ class Fleet:
         self.server = subprocess.Popen(
             [HUB, "serve", "--db", self.dir + "/hub.db", "--listen", "127.0.0.1:%d" % self.port, "--cert", "ca/hub.pem",
              "--key", "ca/hub-key.pem", "--ca", "ca/ca.pem"], stderr=log)
-        for _ in range(600):
+        said = ""
+        for _ in range(9000):
             said = open(self.dir + "/hub.log", encoding="utf-8").read()
-            if "listening" in said:
+            if "listening" in said or self.server.poll() is not None:
                 break
             time.sleep(0.02)
         self.port = int(said.split(", port ")[1].split(";")[0])

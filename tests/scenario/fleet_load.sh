@@ -127,7 +127,7 @@ db.execute("PRAGMA journal_mode=WAL")
 db.execute("UPDATE windows SET bursts = bursts + 1 WHERE id = 1")
 db.commit()
 print(flush=True)
-sys.stdin.read()' < <(sleep 60) >opened &
+sys.stdin.read()' < <(sleep 600) >opened &
 until [ -s opened ]; do sleep 0.05; kill -0 $! || exit 1; done
 dd if=/dev/zero of=disk/filler bs=4k 2>/dev/null
 [ "$(df --output=avail disk | tail -n 1)" -eq 0 ] || echo "there is room"
@@ -158,6 +158,7 @@ held, refused = [], 0
 for i in range(count):
     s = socket.socket()
     s.settimeout(0.05)
+    s.setsockopt(socket.IPPROTO_IP, 24, 1)  # IP_BIND_ADDRESS_NO_PORT: none that a hub is to listen on
     s.bind(("127.0.%d.%d" % (1 + i // 200 % 200, 1 + i % 200), 0))
     try:
         s.connect(("127.0.0.1", port))

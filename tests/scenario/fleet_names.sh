@@ -27,21 +27,11 @@ name_paths() { # HOST
 		INSERT OR IGNORE INTO binary_functions SELECT x.id, f.keys FROM b.binary_functions f
 			JOIN b.binaries o ON o.id = f.binary JOIN binaries x ON x.build_id = o.build_id"
 }
-bursts() { sqlite3 "$1.db" "SELECT sum(bursts) FROM windows"; }
-# Again until enough was seen: a busy machine gives few bursts.
-record() { # HOST
-	for _ in $(seq 40); do
-		"$ctl" record -o "$1.db" --overhead 20% --no-report -- "$dir/bin/worker" >/dev/null 2>said || { not_ok record "$(tail -n 1 said)"; exit 1; }
-		[ "$(bursts "$1")" -lt 100 ] || return 0
-	done
-	not_ok record "$(bursts "$1") bursts"
-	exit 1
-}
-record one
+record_bursts 100 one.db "$dir/bin/worker"
 name_paths one
 cp bin/worker first
 gcc -O1 -DHOW_OFTEN=10000 -DROUNDS=8000 -o bin/worker work.c || exit 1
-record two
+record_bursts 100 two.db "$dir/bin/worker"
 name_paths two
 cp bin/worker second
 
@@ -55,9 +45,7 @@ start() { # DATABASE
 	own
 	"${as_hub[@]}" "$hub" serve --db "$1" --listen "127.0.0.1:${port:-0}" --cert ca/hub.pem --key ca/hub-key.pem --ca ca/ca.pem >hub.log 2>&1 &
 	server=$!
-	for _ in $(seq 600); do grep -q listening hub.log && break; sleep 0.05; done
-	port=$(sed -n 's/.*, port \([0-9]*\);.*/\1/p' hub.log)
-	url=https://127.0.0.1:$port
+	await_hub
 }
 stop() { kill -TERM $server; wait $server 2>/dev/null; }
 send() { # HOST DATABASE [OPTION...]

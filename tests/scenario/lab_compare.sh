@@ -92,7 +92,7 @@ if cmp -s first second; then ok "compare from standard input"; else not_ok "comp
 # run ARGUMENTS...; complains NAME STATUS TEXT.
 run() {
 	status=0
-	timeout 20 "$lab" "$@" >out 2>err </dev/null || status=$?
+	timeout 120 "$lab" "$@" >out 2>err </dev/null || status=$?
 }
 complains() {
 	if [ "$status" -eq "$2" ] && [ "$(wc -l <err)" -eq 1 ] && grep -qF -- "$3" err && [ ! -s out ]; then

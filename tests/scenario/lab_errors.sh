@@ -8,7 +8,7 @@ vectors=$(realpath "$here/../vectors")
 # run ARGUMENTS...: status in $status, complaint in err.
 run() {
 	status=0
-	timeout 20 "$lab" "$@" >out 2>err </dev/null || status=$?
+	timeout 300 "$lab" "$@" >out 2>err </dev/null || status=$?
 }
 
 # Of the complaint: that there is one, on one line, by this program, with this in it.

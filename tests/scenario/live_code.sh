@@ -36,17 +36,22 @@ trap '[ -z "$pid" ] || kill $pid 2>/dev/null; cleanup' EXIT
 end() { kill $pid; wait $pid 2>/dev/null || true; pid=; }
 # runs PATTERN: the process pid has come to run such a program.
 runs() {
-	for _ in $(seq 300); do
+	for _ in $(seq 1200); do
 		[[ $(readlink "/proc/$pid/exe") == $1 ]] && return
 		sleep 0.1
 	done
 	fail "no program $1 runs"
 }
-# named WHAT: the process pid, recorded, has its function by name, and the function its graph.
+# named WHAT: the process pid, recorded, has its function by name, and the function its graph. It is
+# recorded for longer where a busy machine gave it few samples, or names late.
 named() {
-	rm -f db*
-	run 0 record -p $pid --duration 2s --no-report -o db
-	run 0 --db db top --by functions --since -1h -n 0
+	local seconds
+	for seconds in 2 8 32; do
+		rm -f db*
+		run 0 record -p $pid --duration ${seconds}s --no-report -o db
+		"$ctl" --db db top --by functions --since -1h -n 0 >got 2>&1 || true
+		grep -q ' spinning ' got && "$ctl" --db db cfg spinning >graph 2>&1 && break
+	done
 	grep -q ' spinning ' got || { cat got; fail "$1: its function has no name while it runs"; }
 	run 0 --db db cfg spinning
 	grep -q '^spinning$' got || fail "$1: its function has no graph"

@@ -80,8 +80,9 @@ native() { # NAME COMMAND...
 	command -v "$1" >/dev/null || return
 	"$@" >/dev/null 2>&1 &
 	pid=$!
+	until [ "/proc/$pid/exe" -ef "$(command -v "$1")" ] || ! kill -0 $pid; do sleep 0.02; done
 	sleep 0.2
-	"$build/tests/truth/bursts" -m -p $pid -t 32 -n 60 -s 8 -b 900000 $name.bursts 2>err
+	"$build/tests/truth/bursts" -m -p $pid -t 32 -n 60 -s 120 -b 900000 $name.bursts 2>err
 	cat /proc/$pid/maps >$name.maps
 	kill -KILL $pid
 	wait $pid 2>/dev/null

@@ -97,7 +97,9 @@ relay() { start_relay -c "$conf" --db "$db" --state "$state" "$@"; }
 get_figures() {
 	python3 - "http://$listen/metrics" >"$tmp/metrics" 2>"$tmp/get.err" <<-'END'
 		import sys, urllib.request
-		print(urllib.request.urlopen(sys.argv[1], timeout=20).read().decode(), end="")
+		print(urllib.request.urlopen(sys.argv[1], timeout=60).read().decode(), end="")
 	END
 }
 figure() { sed -n "s/^pathprof_$1 //p" "$tmp/metrics"; }
+# is_up: the stand-in answered, which the relay gives it some seconds for.
+is_up() { get_figures && [ "$(figure 'up{source="made"}')" = 1 ]; }

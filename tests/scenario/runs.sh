@@ -24,12 +24,13 @@ for row in json.load(sys.stdin):
         print(row["runs"], row["runs_low"], row["runs_high"])' "$2"
 }
 
-# The interval holds 95 of 100 truths: one twice as wide holds them all but one in ten thousand.
+# The interval holds 95 of 100 truths, with few bursts some less: one two and a half times as wide
+# holds all but one in ten thousand.
 holds() { # TRUTH VALUE LOW HIGH
 	awk -v t="$1" -v v="$2" -v l="$3" -v h="$4" \
-		'BEGIN { exit !(t >= v - 2 * (v - l) && t <= v + 2 * (h - v)) }'
+		'BEGIN { exit !(t >= v - 2.5 * (v - l) && t <= v + 2.5 * (h - v)) }'
 }
-is_narrow() { awk -v l="$2" -v h="$3" 'BEGIN { exit !(h - l < 0.5) }'; }
+is_narrow() { awk -v l="$2" -v h="$3" 'BEGIN { exit !(h - l < 0.4) }'; }
 
 # A busy machine gives few bursts: then the program runs twice as long, up to eight times.
 check_runs() { # NAME OVERHEAD
@@ -43,6 +44,7 @@ check_runs() { # NAME OVERHEAD
 		# shellcheck disable=SC2086 # three figures
 		[ -z "$figure" ] || ! is_narrow $figure || break
 	done
+	echo "${truth:-0.5}" >"$db.truth"
 	if [ -n "$truth" ] && [ -n "$figure" ] && holds "$truth" $figure && is_narrow $figure; then
 		echo "ok runs-$1-$2 (truth $truth, RUNS $figure)"
 	else
@@ -51,23 +53,27 @@ check_runs() { # NAME OVERHEAD
 	fi
 }
 
-# Held against top's RUNS of both recordings, and said to be the same.
+# Held against top's RUNS of both recordings, and said to be no further apart than they are. The low
+# end leaves out one truth in 200, one that is twice as far off hardly any.
 check_compare() { # DB DB
 	local a b
 	a=$(runs_of "$1" first) b=$(runs_of "$2" first)
 	if "$ctl" compare "file:$1" "file:$2" --json -n 0 | python3 -c '
-import json, sys
+import json, math, sys
 j = json.load(sys.stdin)
 first = [f for f in j["functions"] if f["function"] == "first"][0]
 figures, sides = j["figures"], [j["a"], j["b"]]
 print("of first %.6f and %.6f; %.3f bits, %.3f of them by chance, %.3f at least; samples %s worth %s" % (
     first["a_share"], first["b_share"], figures["kl_bits"], figures["kl_chance_bits"],
     figures["kl_low_bits"], [s["samples"] for s in sides], [round(s["equal_samples"]) for s in sides]))
-for share, runs in zip((first["a_share"], first["b_share"]), sys.argv[1:]):
+for share, runs in zip((first["a_share"], first["b_share"]), sys.argv[1:3]):
     assert abs(share - float(runs)) < 1e-6, (share, runs)
-assert figures["kl_low_bits"] == 0
+bits = lambda p, q: p * math.log2(p / q) + (1 - p) * math.log2((1 - p) / (1 - q))
+a, b = map(float, sys.argv[3:])
+corrected, low = figures["kl_corrected_bits"], figures["kl_low_bits"]
+assert low == 0 or 2 * low - corrected <= max(bits(a, b), bits(b, a)), (corrected, low, a, b)
 assert all(s["equal_samples"] < 0.9 * s["samples"] for s in sides)
-' "${a%% *}" "${b%% *}" >"$tmp/said" 2>&1; then
+' "${a%% *}" "${b%% *}" "$(cat "$1.truth")" "$(cat "$2.truth")" >"$tmp/said" 2>&1; then
 		echo "ok runs-compare ($(cat "$tmp/said"))"
 	else
 		echo "not ok runs-compare: top says $a and $b: $(tail -n 3 "$tmp/said" | tr '\n' ';')"

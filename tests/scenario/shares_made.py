@@ -60,15 +60,18 @@ def judge(top, our_cnt, script):
         all_cnt += 1
         perfs[found[1]] = perfs.get(found[1], 0) + 1
     print("%d and %d samples" % (our_cnt, all_cnt))
-    if our_cnt < 150 or all_cnt < 500:
+    # some programs spend nearly all of their time in the kernel
+    user_cnt = our_cnt * user
+    if our_cnt < 150 or user_cnt < 50 or all_cnt < 500:
         return 2
     names = set(ours) | {name for name in perfs if re.fullmatch(r"f\d+|main", name)}
     outside, far = [], []
     for name in sorted(names):
         share = perfs.get(name, 0) / all_cnt
         value, low, high = ours.get(name, (0, 0, 0))
-        deviation = math.sqrt(max(share * (1 - share), 1 / all_cnt) / all_cnt)
-        own = math.sqrt(max(share * (1 - share), 1 / our_cnt) / our_cnt)
+        # of both together, with one sample more inside and one more outside
+        both = (perfs.get(name, 0) + value * user_cnt + 1) / (all_cnt + user_cnt + 2)
+        deviation, own = (math.sqrt(both * (1 - both) / cnt) for cnt in (all_cnt, user_cnt))
         said = "%s %.3f, perf's %.3f" % (name, value, share)
         if not low - 2 * deviation <= share <= high + 2 * deviation:
             outside.append(said)

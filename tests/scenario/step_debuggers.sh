@@ -32,7 +32,7 @@ comm_of() { cat "/proc/$1/comm" 2>/dev/null || true; }
 # Leaves $runner and $pid; fails when the target came to its end before anybody could look at it.
 start_target() {
 	: >"$work/pid"
-	timeout 200 sh -c 'echo $$ >"$1"; exec "$2" "$3"' sh "$work/pid" "$target" "$iterations" \
+	timeout 600 sh -c 'echo $$ >"$1"; exec "$2" "$3"' sh "$work/pid" "$target" "$iterations" \
 		>"$work/out" 2>&1 &
 	runner=$!
 	until [ -s "$work/pid" ]; do sleep 0.01; done
@@ -134,7 +134,7 @@ perf_trace_often() {
 probes() {
 	local offset job status=0 jobs=() left=$((probe_cycles - cycles))
 	for offset in $(nm "$target" | sed -n "s/ t \($probed\)\$//p"); do
-		timeout 100 "$disturb" uprobes "$pid" "$target" "$offset" $((left / 8 + 1)) \
+		timeout 300 "$disturb" uprobes "$pid" "$target" "$offset" $((left / 8 + 1)) \
 			>"$work/disturb.$offset" 2>&1 &
 		jobs+=($!)
 	done

@@ -28,7 +28,7 @@ own_nice=$(nice_of $$ $$)
 
 # A thread that waits for a page or has just been let go is seen in another state for a moment.
 runs_soon() { # TASK'S DIRECTORY
-	for _ in $(seq 100); do
+	for _ in $(seq 3000); do
 		grep -q '^State:.[RS]' "$1/status" && return
 		sleep 0.02
 	done
@@ -61,7 +61,7 @@ kill_one() { # ROUND
 	bytes=$((bytes + $(stat -c %s "$work/bursts")))
 	while [ -n "$stepper" ] && [ -e "/proc/$stepper" ]; do
 		tries=$((tries + 1))
-		if [ $tries -gt 100 ]; then
+		if [ $tries -gt 3000 ]; then
 			not_ok step_kill_left "stepper $stepper of round $1 is still there"
 			return
 		fi

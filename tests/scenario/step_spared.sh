@@ -9,7 +9,7 @@ step_needs "$build/bin/pathprofd" "$target"
 # How many samples were passed over for this reason.
 counted() { # REASON
 	"$build/bin/pathprofctl" windows --json --db "$work/db" |
-		sed -n "s/.*\"$1\": \([0-9]*\).*/\1/p" | grep . || echo 0
+		sed -n "s/.*\"$1\": \([0-9]*\).*/\1/p" | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
 record() { # POLICY SETTING
@@ -18,7 +18,8 @@ record() { # POLICY SETTING
 	rm -f "$work"/db*
 	chrt $1 "$target" >/dev/null 2>"$work/refused" &
 	started=($!)
-	sleep 0.2
+	# The policy is there before the program is.
+	until [ "/proc/$!/exe" -ef "$target" ] || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
 	timeout 60 "$build/bin/pathprofd" -c "$work/conf" --record --db "$work/db" --quiet \
 		--duration 2s --overhead 50 -p "$!" 2>"$work/log" || status=$?
 	kill -KILL "${started[@]}" 2>/dev/null || true

@@ -88,7 +88,7 @@ disperse() {
 }
 
 for workload in "${workloads[@]}"; do
-	if ! timeout 120 "$truth_dir/truth" "$work/$workload.truth" "$workload_dir/$workload" $few \
+	if ! timeout 600 "$truth_dir/truth" "$work/$workload.truth" "$workload_dir/$workload" $few \
 		>/dev/null 2>"$work/figures"; then
 		not_ok "step_truth_$workload" "the truth failed: $(tail -1 "$work/figures")"
 		continue

@@ -119,13 +119,14 @@ end
 
 tell ours.pem "$here_url/moved"
 check moved-given-up "$(cat log)" wait_for 20 at_least dropped_total 1
-check moved-said "$(cat log)" grep -q 'webhook: the receiver refused an alert with HTTP status 307' log
+check moved-said "$(cat log)" wait_for 20 \
+	grep -q 'webhook: the receiver refused an alert with HTTP status 307' log
 check moved-asked "$(cat here)" grep -qx '/moved Bearer s3cret' here
 check moved-not-followed "$(cat there)" test ! -s there
 end
 python3 - "$elsewhere" <<-'END'
 	import sys, urllib.request
-	urllib.request.urlopen("http://127.0.0.1:%s/there" % sys.argv[1], b"x", timeout=5)
+	urllib.request.urlopen("http://127.0.0.1:%s/there" % sys.argv[1], b"x", timeout=60)
 END
 check would-be-noticed "the other server takes nothing down" grep -q '^/there -$' there
 finish

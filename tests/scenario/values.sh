@@ -163,10 +163,14 @@ for how in threads fork; do
 	known "$how"
 done
 
+# runs PID FILE: the process has come so far that it has mapped it.
+runs() { wait_for 60 grep -qF "$2" "/proc/$1/maps"; }
+
 # A running process; its values only while it is recorded.
 fresh
 "$values" 200000000 >"$tmp/busy.out" &
 busy=$!
+runs "$busy" "$values" || not_ok running "the program did not start"
 record -p "$busy" --duration 1s --value pushed:1
 seen=$(figure pushed 1 executed)
 check running "$seen" test "${seen:-0}" -gt 1000
@@ -184,9 +188,9 @@ n=1000000
 daemon=$!
 is_running() { child=$(pgrep -P "$daemon" -x values); }
 has_ended() { [[ $(cat "/proc/$child/stat") == *") Z "* ]]; }
-wait_for 10 is_running || not_ok lost "the program did not start: $(cat "$tmp/err")"
+wait_for 60 is_running || not_ok lost "the program did not start: $(cat "$tmp/err")"
 kill -STOP "$daemon"
-wait_for 30 has_ended || not_ok lost "the program did not end"
+wait_for 600 has_ended || not_ok lost "the program did not end"
 kill -CONT "$daemon"
 wait "$daemon" || true
 daemon=
@@ -221,7 +225,8 @@ fresh
 busy=$!
 "$values" 30000000000 >/dev/null &
 recorded=$!
-record -p "$recorded" --duration 30s --value pushed:1 &
+runs "$busy" "$values" && runs "$recorded" "$values" || not_ok probed "the programs did not start"
+record -p "$recorded" --duration 120s --value pushed:1 &
 recorder=$!
 check probed "no probe in the process recorded" wait_for 10 has_probe "$recorded"
 status=0
@@ -265,6 +270,7 @@ check library-of-command "$(top malloc 1) $(cat "$tmp/err")" eval '[[ $(top mall
 fresh
 "$tmp/calls" for-ever &
 busy=$!
+runs "$busy" libc.so.6 || not_ok library-of-process "the program did not start"
 record -p "$busy" --duration 2s --value malloc:1
 check library-of-process "$(top malloc 1) $(cat "$tmp/err")" eval '[[ $(top malloc 1) == "0x1092 "[1-9]* ]]'
 kill -9 "$busy"

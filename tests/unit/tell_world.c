@@ -16,7 +16,7 @@
 #include "unit.h"
 
 #define BEAT_US     UINT64_C(5000)
-#define LIMIT_US    UINT64_C(20000000)
+#define LIMIT_US    UINT64_C(60000000)
 #define HELD_UP_US  UINT64_C(700000)
 #define REQUEST_MAX 262144
 #define SLOW_US     UINT64_C(2000)

@@ -45,7 +45,7 @@ void world_release(struct world *world);
 const char *world_url(const struct world *world);
 
 typedef bool world_condition(void *context);
-/* Runs the loop until it holds; false: it did not within 20 s. */
+/* Runs the loop until it holds; false: it did not within a minute. */
 bool world_until(struct world *world, world_condition *condition, void *context);
 bool world_until_requests(struct world *world, size_t cnt);
 /* until the sink has told or dropped so many */

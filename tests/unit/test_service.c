@@ -34,7 +34,7 @@
 #define BURSTS   60 /* in a window */
 #define PATHS    ((uint64_t)BURSTS * (BRANCHES - 1))
 #define PASSED   3 /* samples that the source passes over in a window */
-#define TRIES    30000
+#define TRIES    60000
 
 /* ---------------------------------------------------------------- a program */
 
@@ -273,6 +273,21 @@ static int follow(const struct scene *scene)
 	return fd;
 }
 
+/* A busy machine may need several tries to read the program's mappings; bursts would be lost. */
+static void await_known(const struct scene *scene)
+{
+	struct pp_location location;
+	int r = -ESRCH;
+
+	for (int i = 0; i < TRIES && r; i++) {
+		if (i)
+			usleep(1000);
+		r = pp_track_resolve(scene->service->track, script.program.pid, monotonic_ns(),
+				     script.program.code, &location);
+	}
+	CU_ASSERT_EQUAL_FATAL(r, 0);
+}
+
 static void open_scene(struct scene *scene)
 {
 	struct pathprof_error error = {""};
@@ -282,6 +297,7 @@ static void open_scene(struct scene *scene)
 	CU_ASSERT_EQUAL(pp_service_new_from(&scene->service, &scene->config, 0, &ops, &error), 0);
 	CU_ASSERT_STRING_EQUAL(error.text, "");
 	CU_ASSERT_PTR_NOT_EQUAL_FATAL(scene->service, NULL);
+	await_known(scene);
 	CU_ASSERT_EQUAL_FATAL(pathprof_store_open(&scene->store, scene->config.db_path,
 						  PATHPROF_STORE_READ, &error),
 			      0);

@@ -463,7 +463,7 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)cpu.tv_sec * 1000000000ull + (uint64_t)cpu.tv_nsec;
 }
 
-/* Piece by piece it would take a minute. */
+/* Piece by piece it would take a minute of CPU time, and longer on a busy machine. */
 static void test_all_are_replaced_at_once(void)
 {
 	const size_t cnt = PATHPROF_SPACE_PIECES_MAX - 1;
@@ -482,7 +482,7 @@ static void test_all_are_replaced_at_once(void)
 		CU_ASSERT_EQUAL(pathprof_space_replace(space, pieces, cnt, round), 0);
 		CU_ASSERT_EQUAL(space->piece_cnt, cnt);
 	}
-	CU_ASSERT(cpu_ns() - begin_ns < 3000000000ull);
+	CU_ASSERT(cpu_ns() - begin_ns < 20000000000ull);
 	CU_ASSERT_EQUAL(space->past_cnt, PATHPROF_SPACE_PAST_MAX);
 	CU_ASSERT_EQUAL(space->change_cnt, 7 * cnt);
 	pathprof_space_put(space);
