@@ -68,28 +68,19 @@ static int open_on(struct pp_bpf_events *events, uint32_t cpu)
 		return r;
 	}
 	events->fds[cpu] = fd;
-	events->enabled_ns[cpu] = 0;
-	(void)pp_perf_event_goes_on(fd, &events->enabled_ns[cpu]);
 	return 0;
 }
 
 int pp_bpf_events_open(struct pp_bpf_events *ret_events, const struct pp_taken_event *event,
 		       int program_fd, uint64_t period, uint32_t cpu_cnt)
 {
-	struct pp_bpf_events events = {event,
-				       program_fd,
-				       period,
-				       cpu_cnt,
-				       calloc(cpu_cnt, sizeof(int)),
-				       calloc(cpu_cnt, sizeof(uint64_t))};
+	struct pp_bpf_events events = {event, program_fd, period, cpu_cnt,
+				       calloc(cpu_cnt, sizeof(int))};
 	uint32_t opened = 0;
 	int r = 0;
 
-	if (!events.fds || !events.enabled_ns) {
-		free(events.fds);
-		free(events.enabled_ns);
+	if (!events.fds)
 		return -ENOMEM;
-	}
 	for (uint32_t cpu = 0; cpu < cpu_cnt; cpu++)
 		events.fds[cpu] = -EBADF;
 	for (uint32_t cpu = 0; cpu < cpu_cnt; cpu++) {
@@ -119,15 +110,13 @@ void pp_bpf_events_close(struct pp_bpf_events *events)
 	for (uint32_t cpu = 0; events->fds && cpu < events->cpu_cnt; cpu++)
 		pp_bpf_events_forget(events, cpu);
 	free(events->fds);
-	free(events->enabled_ns);
 	*events = (struct pp_bpf_events){0};
 }
 
 void pp_bpf_events_follow(struct pp_bpf_events *events)
 {
 	for (uint32_t cpu = 0; cpu < events->cpu_cnt; cpu++) {
-		if (events->fds[cpu] >= 0 &&
-		    !pp_perf_event_goes_on(events->fds[cpu], &events->enabled_ns[cpu]))
+		if (events->fds[cpu] >= 0 && !pp_perf_event_goes_on(events->fds[cpu]))
 			pp_bpf_events_forget(events, cpu);
 		if (events->fds[cpu] < 0)
 			open_on(events, cpu);

@@ -19,7 +19,6 @@ struct pp_bpf_events {
 	uint64_t period; /* events from sample to sample */
 	uint32_t cpu_cnt;
 	int *fds; /* by CPU; negative: none is open there */
-	uint64_t *enabled_ns;
 };
 
 /* 0: some CPU has such an event. What perf says of it. */

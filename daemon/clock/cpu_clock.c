@@ -32,9 +32,8 @@
 
 struct ring {
 	int cpu;
-	bool hung_up; /* its event's first thread has ended */
-	int fd;       /* the event that owns the ring */
-	uint64_t enabled_ns;
+	bool hung_up;                      /* its event's first thread has ended */
+	int fd;                            /* the event that owns the ring */
 	struct perf_event_mmap_page *page; /* NULL: another process reads it */
 	uint8_t *data;
 	uint64_t size_bytes;
@@ -152,11 +151,6 @@ static void unmap_ring(const struct pp_cpu_clock *clock, const struct ring *ring
 		munmap(ring->page, (1 + clock->config.ring_pages) * clock->page_bytes);
 }
 
-static bool goes_on(struct ring *ring)
-{
-	return pp_perf_event_goes_on(ring->fd, &ring->enabled_ns);
-}
-
 static struct ring *find_ring(struct pp_cpu_clock *clock, int cpu)
 {
 	for (size_t i = 0; i < clock->ring_cnt; i++)
@@ -172,7 +166,6 @@ static int add_ring(struct pp_cpu_clock *clock, int fd, int cpu)
 	int code;
 
 	*ring = (struct ring){.cpu = cpu, .fd = fd};
-	(void)goes_on(ring);
 	code = map_ring(clock, ring);
 	if (!code || ring->page)
 		clock->ring_cnt++;
@@ -371,7 +364,7 @@ static int follow_cpus(struct pp_cpu_clock *clock, const bool *is_on)
 	int result = 0;
 
 	for (size_t i = clock->ring_cnt; i-- > 0;)
-		if (!is_on[clock->rings[i].cpu] || !goes_on(&clock->rings[i]))
+		if (!is_on[clock->rings[i].cpu] || !pp_perf_event_goes_on(clock->rings[i].fd))
 			drop_ring(clock, &clock->rings[i]);
 	for (int cpu = 0; cpu < CPU_MAX; cpu++) {
 		int code = 0;
@@ -398,7 +391,7 @@ static int rescan(struct pp_cpu_clock *clock)
 	if (!clock->config.event_cnt)
 		return read_online(is_on) ? follow_cpus(clock, is_on) : clock->rescan_code;
 	for (size_t i = 0; i < clock->ring_cnt; i++)
-		if (!goes_on(&clock->rings[i]))
+		if (!pp_perf_event_goes_on(clock->rings[i].fd))
 			clock->is_stale = true;
 	return 0;
 }

@@ -34,7 +34,6 @@ struct ring {
 	struct perf_event_mmap_page *page; /* NULL: this CPU is off */
 	const uint8_t *data;
 	int fd;
-	uint64_t enabled_ns;
 };
 
 /* An event of one task that writes into the ring of its CPU. */
@@ -296,7 +295,6 @@ static int open_ring(struct pp_perf *perf, pid_t tid, unsigned int cpu)
 	ring->page = memory;
 	ring->data = (const uint8_t *)memory + perf->page_bytes;
 	ring->fd = pp_fd_take(&fd);
-	(void)pp_perf_event_goes_on(ring->fd, &ring->enabled_ns);
 	if (cpu >= perf->cpu_end)
 		perf->cpu_end = cpu + 1;
 	return 0;
@@ -793,14 +791,12 @@ static void close_cpu(struct pp_perf *perf, unsigned int cpu)
 	close_ring(perf, &perf->rings[cpu]);
 }
 
-bool pp_perf_event_goes_on(int fd, uint64_t *enabled_ns)
+bool pp_perf_event_goes_on(int fd)
 {
-	uint64_t got[2]; /* count, time enabled */
-	bool goes_on = read(fd, got, sizeof(got)) == sizeof(got) && got[1] > *enabled_ns;
+	uint64_t one[2], two[2]; /* count, time enabled */
 
-	if (goes_on)
-		*enabled_ns = got[1];
-	return goes_on;
+	return read(fd, one, sizeof(one)) == sizeof(one) &&
+	       read(fd, two, sizeof(two)) == sizeof(two) && two[1] > one[1];
 }
 
 /*
@@ -832,8 +828,7 @@ static void close_stopped(struct pp_perf *perf)
 	for (unsigned int cpu = 0; cpu < perf->cpu_end; cpu++) {
 		struct ring *ring = &perf->rings[cpu];
 
-		if (ring->page && !is_spared[cpu] &&
-		    !pp_perf_event_goes_on(ring->fd, &ring->enabled_ns))
+		if (ring->page && !is_spared[cpu] && !pp_perf_event_goes_on(ring->fd))
 			close_cpu(perf, cpu);
 	}
 }

@@ -82,11 +82,12 @@ unsigned int pp_perf_cpu_cnt(const struct pp_perf *perf);
 /* One record of len_bytes: -EINVAL when it is none. Pure. */
 int pp_perf_decode(const void *bytes, size_t len_bytes, struct pp_perf_record *ret_record);
 /*
- * Whether the event of a CPU, opened with PERF_FORMAT_TOTAL_TIME_ENABLED, counts: its time has gone
- * on since *enabled_ns, which it takes over. The kernel stops the event of a CPU that goes off for
- * good, also where the CPU is back at once, as after a suspend.
+ * Whether the event of a CPU, opened with PERF_FORMAT_TOTAL_TIME_ENABLED, counts: its time goes
+ * on from one reading to the next. The kernel stops the event of a CPU that goes off for good, also
+ * where the CPU is back at once, as after a suspend. An event that is paused does not count,
+ * either.
  */
-bool pp_perf_event_goes_on(int fd, uint64_t *enabled_ns);
+bool pp_perf_event_goes_on(int fd);
 /* Marks the CPUs of a list in is_on[cnt]. -EINVAL. */
 int pp_perf_parse_cpus(const char *text, bool *is_on, size_t cnt);
 

@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-
 /* Most addresses looked at in one window; the heavier ones are not preferred. */
 #define PLACES_MAX 16384
 
@@ -148,18 +146,20 @@ int pp_window_store_jit(const struct pathprof_profile *profile, const struct pp_
 			const struct pp_window_sink *sink, struct pathprof_error *error)
 {
 	struct places places = {0};
-	_cleanup_free_ struct place *items = NULL;
-	_cleanup_free_ uint32_t *met = NULL;
+	int r;
 
 	if (!has_jit(profile))
 		return 0;
-	items = calloc(PLACES_MAX, sizeof(*items));
-	met = calloc(profile->process_cnt + 1ul, sizeof(*met));
-	if (!items || !met)
-		return pathprof_fail(error, -ENOMEM, "names of generated code: out of memory");
-	places.items = items;
-	places.met = met;
-	gather(profile, &places);
-	qsort(items, places.cnt, sizeof(*items), compare);
-	return store_symbols(profile, &places, resolver, sink, error);
+	places.items = calloc(PLACES_MAX, sizeof(*places.items));
+	places.met = calloc(profile->process_cnt + 1ul, sizeof(*places.met));
+	if (places.items && places.met) {
+		gather(profile, &places);
+		qsort(places.items, places.cnt, sizeof(*places.items), compare);
+		r = store_symbols(profile, &places, resolver, sink, error);
+	} else {
+		r = pathprof_fail(error, -ENOMEM, "names of generated code: out of memory");
+	}
+	free(places.items);
+	free(places.met);
+	return r;
 }
