@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What /proc tells about a thread before and while it is held. A handful of small reads a sample.
+ * Figures of /proc about a thread before and while it is held. A handful of small reads a sample.
  * Nothing is kept but which executables proved to be 64-bit: a few hundred entries, direct-mapped,
  * overwritten at will. The stepper's one thread owns them, and the one large buffer.
  *
@@ -169,9 +169,9 @@ static uint64_t header_bytes(const char *pairs, size_t len_bytes, size_t word_by
 }
 
 /*
- * What the kernel told the process at its start, in words of the program's own size. It is in
- * memory; the program's file might lie with a server that does not answer. -ENODATA: it was told
- * nothing yet.
+ * The size by the vector that the kernel gave the process at its start, in words of the program's
+ * own size. It is in memory; the program's file might lie with a server that does not answer.
+ * -ENODATA: it was told nothing yet.
  */
 static int has_64bit_headers(pid_t pid)
 {

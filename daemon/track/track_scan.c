@@ -381,7 +381,7 @@ static bool is_known(const struct pp_track *track, pid_t pid)
 	return image && !image->end_ns;
 }
 
-/* Those that nothing is known of, for as long as there is time. -EBUSY: some are left for later. */
+/* Reads processes not known yet, while there is time. -EBUSY: some are left for later. */
 static int scan_unknown(struct pp_track *track, const pid_t *pids, size_t cnt)
 {
 	int code = 0;
@@ -397,7 +397,7 @@ static int scan_unknown(struct pp_track *track, const pid_t *pids, size_t cnt)
 	return code;
 }
 
-/* Those that were known before, and have to be read anew. One that rests keeps no other waiting. */
+/* Reads known processes anew where that is due. One that rests keeps no other waiting. */
 static void scan_stale(struct pp_track *track, const pid_t *pids, size_t cnt)
 {
 	for (size_t i = 0; i < cnt && has_time(track); i++)

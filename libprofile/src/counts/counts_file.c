@@ -113,7 +113,7 @@ static int check_head(const struct counts_file *f, const struct pathprof_counted
 	return check_used(f);
 }
 
-/* What the program appended since is used by now. */
+/* Bytes that the program appended since are used by now. */
 static int read_used_again(struct counts_file *f)
 {
 	struct stat st;

@@ -359,7 +359,8 @@ static bool is_stop(const struct pp_insn *insn)
 	return insn->hazard == PP_HAZARD_TRAP || insn->hazard == PP_HAZARD_FAR;
 }
 
-/* What comes back: int N, a call far (FF /3), and enclu (0F 01 D7) with most of its leaves. */
+/* Instructions behind which the program goes on: int N, a call far (FF /3), and enclu (0F 01 D7)
+ * with most of its leaves. */
 static bool comes_back(const uint8_t *bytes, uint32_t len)
 {
 	struct pp_decoder d = {.code = bytes, .len = len < PP_INSN_MAX ? len : PP_INSN_MAX};
