@@ -326,7 +326,7 @@ check:
 	@$(MAKE) --no-print-directory -j2 programs-for-check
 	@BUILD=$(BUILD) tests/run check
 
-## check-all: every test at its full size: hours, and a network (ONLY=part, FUZZ_SECONDS=30)
+## check-all: every test at its full size: hours, and a network (ONLY=part, RESUME=1, FUZZ_SECONDS=30)
 check-all:
 	@BUILD=$(BUILD) tests/run check-all --plan
 	@$(MAKE) --no-print-directory need-check-all

@@ -81,7 +81,7 @@ const char *pathprof_window_kind_text(enum pathprof_window_kind kind);
 #define PATHPROF_OWNERS_MAX 4
 
 /*
- * What to select; zero or NULL: no restriction. Times, window, kind, host and labels select
+ * A selection; zero or NULL: no restriction. Times, window, kind, host and labels select
  * windows, pid, comm, container and workload processes.
  */
 struct pathprof_filter {
@@ -477,13 +477,13 @@ int pathprof_store_add_values(struct pathprof_store *store, int64_t window,
 			      struct pathprof_error *error);
 typedef int pathprof_value_row_fn(void *context, const struct pathprof_value_row *row);
 /*
- * Summed over windows, the most executed first; what of the filter selects windows, its binary and
- * limit count.
+ * Summed over windows, the most executed first. The filter's binary, its limit and all that selects
+ * windows count.
  */
 int pathprof_store_values(struct pathprof_store *store, const struct pathprof_filter *filter,
 			  pathprof_value_row_fn *fn, void *context, struct pathprof_error *error);
 typedef int pathprof_value_drop_fn(void *context, const struct pathprof_value_drop *drop);
-/* What of the filter selects windows counts. */
+/* The filter's parts that select windows count. */
 int pathprof_store_value_drops(struct pathprof_store *store, const struct pathprof_filter *filter,
 			       pathprof_value_drop_fn *fn, void *context,
 			       struct pathprof_error *error);
