@@ -17,13 +17,13 @@ static double bounded(const struct pp_busy *busy, double cpus)
 
 void pp_busy_init(struct pp_busy *busy, unsigned int cpu_cnt, uint64_t now_ns)
 {
-	*busy = (struct pp_busy){.cpu_cnt = cpu_cnt, .cpus = BEGIN_CPUS, .seen_ns = now_ns};
+	*busy = (struct pp_busy){
+		.cpu_cnt = cpu_cnt, .cpus = BEGIN_CPUS, .told = BEGIN_CPUS, .seen_ns = now_ns};
 }
 
 bool pp_busy_look(struct pp_busy *busy, uint64_t now_ns, uint64_t user_ns)
 {
 	const uint64_t new_ns = user_ns > busy->user_ns ? user_ns - busy->user_ns : 0;
-	const double before = busy->cpus;
 	double cpus;
 
 	if (now_ns <= busy->seen_ns)
@@ -31,8 +31,11 @@ bool pp_busy_look(struct pp_busy *busy, uint64_t now_ns, uint64_t user_ns)
 	cpus = (double)new_ns / (double)(now_ns - busy->seen_ns);
 	busy->seen_ns = now_ns;
 	busy->user_ns = user_ns;
-	busy->cpus = bounded(busy, before + WEIGHT_NEW * (cpus - before));
-	return fabs(busy->cpus - before) > CHANGE_MIN * before;
+	busy->cpus = bounded(busy, busy->cpus + WEIGHT_NEW * (cpus - busy->cpus));
+	if (fabs(busy->cpus - busy->told) <= CHANGE_MIN * busy->told)
+		return false;
+	busy->told = busy->cpus;
+	return true;
 }
 
 uint64_t pp_busy_share(const struct pp_busy *busy, uint64_t share_ppm)

@@ -21,8 +21,8 @@
 bool pp_privilege_has(uint64_t caps);
 
 /*
- * Gives up caps, those that it has; 0 when there is none to give up. After an error none of them is
- * gone from the effective set for sure.
+ * Gives up caps, those that it has; 0 when there is none to give up. After an error any of them may
+ * still be in the effective set.
  */
 int pp_privilege_drop(uint64_t caps, struct pathprof_error *error);
 

@@ -20,8 +20,9 @@ struct pp_resolver {
 	const struct pp_track_process *(*process)(void *context, pid_t pid, uint64_t time_ns);
 	int (*resolve)(void *context, pid_t pid, uint64_t time_ns, uint64_t address,
 		       struct pp_location *ret_location);
-	int (*jit_symbol)(void *context, pid_t pid, uint64_t address, char *name, size_t name_size,
-			  uint64_t *ret_start, uint64_t *ret_len_bytes);
+	int (*jit_symbol)(void *context, pid_t pid, const struct pathprof_build_id *code,
+			  uint64_t address, char *name, size_t name_size, uint64_t *ret_start,
+			  uint64_t *ret_len_bytes);
 	/* Whether this process is to be profiled, as far as is known. NULL: each is. */
 	bool (*in_view)(void *context, pid_t pid);
 	/*

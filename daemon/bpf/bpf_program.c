@@ -148,7 +148,7 @@ static int prepare(struct pp_bpf_program *program, const struct pp_collect_confi
 		return r;
 	program->ring =
 		ring_buffer__new(bpf_map__fd(program->object->maps.records), take, program, NULL);
-	return program->ring ? 0 : -ENOMEM;
+	return program->ring ? 0 : -errno;
 }
 
 /* log: LOG_BYTES for what the verifier says. */

@@ -133,9 +133,9 @@ static __always_inline bool descends_from(__u32 pid)
 }
 
 /*
- * Programs of this kind have the helper from Linux 5.14 on. The program recognises such a kernel by
- * an enum value that came at about that time. On older ones no thread is in the group, and user
- * space refuses to select by cgroup.
+ * Programs of this kind have the helper at the latest from Linux 5.15 on, which the program
+ * recognises by an enum value. On older ones no thread is in the group, and user space, which looks
+ * for the same value, refuses to select by cgroup.
  */
 static __always_inline bool is_below(__u64 cgroup, __u64 level)
 {

@@ -8,6 +8,7 @@
  * process that ended still finds its mappings. The event loop owns it; no locks. What is handed to
  * the sink lies in the ring or in the reader until the next call. Source: docs/sources.md.
  */
+#include <bpf/btf.h>
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include "base/clock.h"
 #include "bpf_events.h"
 #include "bpf_program.h"
+#include "kernel_enum.h"
 
 #include "../chain/chain_figures.h"
 #include "../chain/chain_reader.h"
@@ -93,17 +95,22 @@ static int read_notation(const char *notation, struct pp_compress_config *ret_co
 	return 0;
 }
 
-/* Before that the kernel does not tell programs of this kind which group is above a thread's. */
+/*
+ * Before that the kernel does not tell programs of this kind which group is above a thread's. The
+ * program looks for the same value (is_below), and selects nobody without. Without BTF it does not
+ * load, and loading says so.
+ */
 static int check_cgroup(const struct pp_source_config *config, struct pathprof_error *error)
 {
-	struct pathprof_machine machine;
+	struct btf *btf = config->cgroup ? btf__load_vmlinux_btf() : NULL;
+	bool tells = !btf || pp_kernel_enum_has(btf, "bpf_func_id", "BPF_FUNC_task_pt_regs");
 
-	pathprof_machine_read(&machine, "");
-	if (!config->cgroup || machine.kernel >= PATHPROF_KERNEL(5, 14))
+	btf__free(btf);
+	if (tells)
 		return 0;
 	return pathprof_fail(
 		error, -EOPNOTSUPP,
-		"bpf: Cgroup= takes Linux 5.14 or later; leave it out, or take another "
+		"bpf: Cgroup= takes Linux 5.15 or later; leave it out, or take another "
 		"source");
 }
 
@@ -395,13 +402,16 @@ static void bpf_stats(struct pp_source *base, struct pp_source_stats *ret_stats)
 	*ret_stats = stats;
 }
 
+/* What the budget stretched the period to stays, unless another rate is asked for. */
 static int bpf_configure(struct pp_source *base, const struct pp_source_config *config)
 {
 	struct pp_bpf_source *source = (struct pp_bpf_source *)base;
 
 	source->config.overhead_ppm = config->overhead_ppm;
-	source->config.frequency_hz = config->frequency_hz;
 	pp_bpf_program_config(source->program)->slice_budget_ns = slice_budget_ns(config);
+	if (source->config.frequency_hz == config->frequency_hz)
+		return 0;
+	source->config.frequency_hz = config->frequency_hz;
 	pp_bpf_events_set_period(&source->events, pp_taken_event_period(config->frequency_hz));
 	return 0;
 }

@@ -149,11 +149,12 @@ int on_value_perf(struct registers *registers)
 
 /* ---------------------------------------------------------------- who belongs to them */
 
-static __attribute__((always_inline)) void tell(__u32 kind, __u32 tgid)
+/* 0, or a negative errno: the ring is full. */
+static __attribute__((always_inline)) long tell(__u32 kind, __u32 tgid)
 {
 	struct pp_values_record record = {PP_VALUES_HEAD(kind, tgid), 0, 0};
 
-	bpf_ringbuf_output(&ring, &record, sizeof(record), BPF_RB_FORCE_WAKEUP);
+	return bpf_ringbuf_output(&ring, &record, sizeof(record), BPF_RB_FORCE_WAKEUP);
 }
 
 static __attribute__((always_inline)) void count_drop(__u32 reason)
@@ -179,14 +180,15 @@ int on_fork(struct bpf_raw_tracepoint_args *context)
 		bpf_map_delete_elem(&family, &to);
 		return 0;
 	}
-	if (bpf_map_update_elem(&family, &to, &from, BPF_ANY))
+	if (bpf_map_update_elem(&family, &to, &from, BPF_ANY) || tell(PP_VALUES_FORK, to))
 		count_drop(PP_VALUES_DROP_FAMILY);
-	else
-		tell(PP_VALUES_FORK, to);
 	return 0;
 }
 
-/* Threads end as well: a process has when none is left. */
+/*
+ * Threads end as well: a process has when none is left. An end that finds no room in the ring
+ * leaves its probes, which nobody hits any more, until the recording stops.
+ */
 SEC("raw_tp/sched_process_exit")
 int on_exit(struct bpf_raw_tracepoint_args *context)
 {

@@ -28,7 +28,7 @@ struct pp_values_config {
 enum pp_values_drop {
 	PP_VALUES_DROP_RING_FULL = 0, /* executions that lost messages stood for */
 	PP_VALUES_DROP_BUSY = 1,      /* executions while another one was using this CPU's state */
-	PP_VALUES_DROP_FAMILY = 2,    /* processes not followed, because there were too many */
+	PP_VALUES_DROP_FAMILY = 2,    /* processes not followed: too many, or no room in the ring */
 	PP_VALUES_DROP_SITE = 3,      /* hits of probes that belong to no site */
 	PP_VALUES_DROP_CNT = 4,
 };

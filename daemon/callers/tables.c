@@ -23,7 +23,7 @@ enum state { WANTED, ASKED, THERE, ABSENT };
 struct entry {
 	struct pathprof_build_id id;
 	enum state state;
-	pid_t pid;         /* of a process that maps it */
+	pid_t pid;         /* of the process that met it last before it was asked for */
 	char *name;        /* as that one names it */
 	uint64_t used;     /* the number of the last question about it */
 	uint64_t again_ns; /* absent: not asked for before */
@@ -147,19 +147,34 @@ static void ask_soon(struct pp_tables *tables)
 
 /* ---------------------------------------------------------------- finding */
 
-static struct entry *new_entry(struct pp_tables *tables, const struct pathprof_build_id *id,
-			       const char *name)
+static struct entry *new_entry(struct pp_tables *tables, const struct pathprof_build_id *id)
 {
 	struct entry *entry;
 
 	if (tables->entry_cnt == TABLES_MAX && !drop_oldest(tables))
 		return NULL;
 	entry = &tables->entries[tables->entry_cnt];
-	*entry = (struct entry){.id = *id, .name = strndup(name, PATH_MAX)};
+	*entry = (struct entry){.id = *id, .name = strdup("")};
 	if (!entry->name)
 		return NULL;
 	tables->entry_cnt++;
 	return entry;
+}
+
+/* A name means something in the mount namespace of its process only: both are taken, or none. */
+static void want(struct entry *entry, pid_t pid, const char *name)
+{
+	char *copy;
+
+	entry->state = WANTED;
+	if (entry->pid == pid && !strcmp(entry->name, name))
+		return;
+	copy = strndup(name, PATH_MAX);
+	if (!copy)
+		return;
+	free(entry->name);
+	entry->name = copy;
+	entry->pid = pid;
 }
 
 static struct entry *find_entry(struct pp_tables *tables, const struct pathprof_build_id *id)
@@ -180,23 +195,19 @@ int pp_tables_find(void *context, pid_t pid, const struct pp_location *where,
 {
 	struct pp_tables *tables = context;
 	struct entry *entry;
-	bool is_new;
 
 	if (where->id.kind == PATHPROF_ID_NONE || where->id.kind == PATHPROF_ID_JIT)
 		return -ENOENT;
 	entry = find_entry(tables, &where->id);
-	is_new = !entry;
-	if (is_new)
-		entry = new_entry(tables, &where->id, where->name ? where->name : "");
+	if (!entry)
+		entry = new_entry(tables, &where->id);
 	if (!entry)
 		return -ENOENT;
 	entry->used = ++tables->question;
-	if (is_new || is_due(entry)) {
-		entry->state = WANTED;
-		entry->pid = pid;
-	}
-	if (entry->state == WANTED)
+	if (entry->state == WANTED || is_due(entry)) {
+		want(entry, pid, where->name ? where->name : "");
 		ask_soon(tables);
+	}
 	if (entry->state != THERE)
 		return entry->state == ABSENT ? -ENOENT : -EAGAIN;
 	*ret_table = &entry->table;

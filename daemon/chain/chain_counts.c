@@ -2,7 +2,8 @@
 /*
  * Numbers, segments and their paths: see chain_counts.h. Segments stand in one array with their
  * paths in another, found by a hash of (address space, start, desc); when either array is full,
- * what was not counted since the time before goes, and both are packed.
+ * what was not counted since the time before goes, and both are packed. A segment that is read
+ * again has its paths behind those of later segments: packing copies paths to a second array.
  */
 #include "chain_counts.h"
 
@@ -49,7 +50,8 @@ struct pp_chain_counts {
 	double depth;
 	struct pp_table table; /* of segments, with room for all */
 	struct segment segments[PP_CHAIN_COUNTS_SEGMENT_MAX];
-	struct path paths[PATH_ROOM];
+	struct path rooms[2][PATH_ROOM];
+	uint32_t room; /* which of them has the paths */
 	uint32_t segment_cnt, path_cnt;
 	uint32_t counted; /* definitions since the last clearing */
 	struct pp_chain_counts_stats stats;
@@ -189,9 +191,11 @@ static void link_segment(struct pp_chain_counts *counts, uint32_t index)
 	pp_table_add(&counts->table, hash_segment(counts, index), i, hash_segment(counts, i));
 }
 
-/* Keeps what was counted since the last time, in its order. */
+/* Keeps what was counted since the last time, in the order of the segments. */
 static void clear_unused(struct pp_chain_counts *counts)
 {
+	const struct path *paths = counts->rooms[counts->room];
+	struct path *kept = counts->rooms[!counts->room];
 	uint32_t segment_cnt = 0, path_cnt = 0;
 
 	pp_table_clear(&counts->table);
@@ -200,14 +204,14 @@ static void clear_unused(struct pp_chain_counts *counts)
 
 		if (!s.used)
 			continue;
-		memmove(&counts->paths[path_cnt], &counts->paths[s.path_first],
-			s.path_cnt * sizeof(counts->paths[0]));
+		memcpy(&kept[path_cnt], &paths[s.path_first], s.path_cnt * sizeof(*kept));
 		s.path_first = path_cnt;
 		s.used = false;
 		path_cnt += s.path_cnt;
 		counts->segments[segment_cnt] = s;
 		link_segment(counts, segment_cnt++);
 	}
+	counts->room = !counts->room;
 	counts->segment_cnt = segment_cnt;
 	counts->path_cnt = path_cnt;
 }
@@ -240,7 +244,7 @@ static void keep_path(void *context, const struct pathprof_path_seen *path)
 {
 	struct pp_chain_counts *counts = context;
 
-	counts->paths[counts->path_cnt++] =
+	counts->rooms[counts->room][counts->path_cnt++] =
 		(struct path){path->start, path->length, path->outcomes};
 }
 
@@ -330,7 +334,7 @@ static void add_paths(const struct pp_chain_counts *counts, const struct segment
 	const struct pp_counted who = {context->pid, context->start_time, s->time_ns};
 
 	for (uint32_t i = 0; i < s->path_cnt; i++) {
-		const struct path *path = &counts->paths[s->path_first + i];
+		const struct path *path = &counts->rooms[counts->room][s->path_first + i];
 		const struct pathprof_path_seen seen = {
 			.start = path->start,
 			.length = path->length,

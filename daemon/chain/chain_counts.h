@@ -30,7 +30,7 @@ struct pp_chain_counts;
 struct pp_chain_counts_stats {
 	uint64_t defined; /* segments, reconstructed */
 	uint64_t refused; /* runs of segments that do not fit their code */
-	uint64_t unknown; /* runs and tuples of numbers or segments never explained */
+	uint64_t unknown; /* runs and tuples of numbers or segments not explained, or forgotten */
 	uint64_t full;    /* definitions that found no room */
 };
 
@@ -44,8 +44,8 @@ void pp_chain_counts_free(struct pp_chain_counts *counts);
 void pp_chain_counts_set_depth(struct pp_chain_counts *counts, double taken_per_window);
 
 /*
- * Records of one ring in the order they lie there; checked before (kmod_ring.h). ignored: counts of
- * that process are none of ours.
+ * Records of one ring in the order they lie there; checked before (chain_records.h). ignored:
+ * counts of that process are none of ours.
  */
 void pp_chain_counts_context(struct pp_chain_counts *counts, uint32_t cpu,
 			     const struct pathprof_context *context, uint64_t time_ns,

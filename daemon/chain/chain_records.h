@@ -17,7 +17,7 @@
 /* Most branches of a segment. */
 #define PP_CHAIN_SEGMENT_MAX 32
 
-/* Whether a record of which size_bytes are there fits its type and its counts. */
+/* Whether a record, of which size_bytes are there, at least its head's, fits type and counts. */
 bool pp_chain_record_is_sound(const struct pathprof_record *record);
 
 /* A sound record. Valid during the call. */

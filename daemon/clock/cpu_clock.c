@@ -49,7 +49,7 @@ struct pp_cpu_clock {
 	struct ring *rings;
 	size_t ring_cnt;
 	int *events; /* every event, ring owners included */
-	pid_t *tids; /* threads that have theirs */
+	pid_t *tids; /* threads that have theirs, or are about to */
 	size_t event_cnt, tid_cnt;
 	uint64_t rescanned_ns;
 	int rescan_code;
@@ -231,8 +231,8 @@ static bool has_thread(const struct pp_cpu_clock *clock, pid_t tid)
 	return false;
 }
 
-/* Follows the threads of pid that are not followed yet. How many, or -errno. */
-static int add_process(struct pp_cpu_clock *clock, pid_t pid)
+/* Notes the threads of pid that are not known yet. How many, or -errno. */
+static int list_process(struct pp_cpu_clock *clock, pid_t pid)
 {
 	char path[32];
 	struct dirent *entry;
@@ -245,17 +245,9 @@ static int add_process(struct pp_cpu_clock *clock, pid_t pid)
 		return -errno;
 	while ((entry = readdir(dir))) {
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-		int code;
 
 		if (tid <= 0 || clock->tid_cnt == EVENT_MAX || has_thread(clock, tid))
 			continue;
-		code = add_thread(clock, tid);
-		if (code == -ESRCH)
-			continue;
-		if (code) {
-			closedir(dir);
-			return code;
-		}
 		clock->tids[clock->tid_cnt++] = tid;
 		added++;
 	}
@@ -292,7 +284,7 @@ static bool descends(pid_t pid, pid_t ancestor)
 	return false;
 }
 
-static int add_family(struct pp_cpu_clock *clock)
+static int list_family(struct pp_cpu_clock *clock)
 {
 	DIR *dir = opendir("/proc");
 	struct dirent *entry;
@@ -305,7 +297,7 @@ static int add_family(struct pp_cpu_clock *clock)
 		int code = 0;
 
 		if (pid > 0 && descends(pid, clock->config.only_pid))
-			code = add_process(clock, pid);
+			code = list_process(clock, pid);
 		if (code < 0 && code != -ENOENT && code != -ESRCH) {
 			closedir(dir);
 			return code;
@@ -316,20 +308,67 @@ static int add_family(struct pp_cpu_clock *clock)
 	return added;
 }
 
-/* Threads may start while we look; those of threads already followed are inherited. */
+/* Of the threads from this one on that have not ended. */
+static int open_threads(struct pp_cpu_clock *clock, size_t first)
+{
+	for (size_t i = first; i < clock->tid_cnt; i++) {
+		int code = add_thread(clock, clock->tids[i]);
+
+		if (code && code != -ESRCH)
+			return code;
+	}
+	return 0;
+}
+
+static void close_events(struct pp_cpu_clock *clock)
+{
+	for (size_t i = 0; i < clock->ring_cnt; i++)
+		unmap_ring(clock, &clock->rings[i]);
+	for (size_t i = 0; i < clock->event_cnt; i++)
+		close(clock->events[i]);
+	clock->ring_cnt = clock->event_cnt = 0;
+}
+
+/*
+ * A thread that starts while we open may inherit all events of the thread that started it, some or
+ * none, and with events of its own as well it would be counted twice. So all are closed and opened
+ * again until no thread started meanwhile: one that was there before the first event has inherited
+ * none, and one that starts after the last has inherited all. A family that starts threads without
+ * pause gets events for the latest ones in the end, for some of them twice.
+ */
+static int follow_family(struct pp_cpu_clock *clock)
+{
+	int added = list_family(clock), code;
+
+	for (int pass = 1; added > 0; pass++) {
+		size_t known_cnt = clock->tid_cnt;
+
+		code = open_threads(clock, 0);
+		if (!code && clock->config.opened)
+			clock->config.opened(clock->config.opened_context);
+		if (!code)
+			added = list_family(clock);
+		if (code || added <= 0)
+			return code ? code : added;
+		if (pass == PASS_MAX)
+			return open_threads(clock, known_cnt);
+		close_events(clock);
+	}
+	return added;
+}
+
 static int follow(struct pp_cpu_clock *clock)
 {
-	int added = 1;
+	int code;
 
 	if (clock->config.event_cnt)
 		return take_over(clock);
 	if (!clock->config.only_pid)
 		return add_thread(clock, -1);
-	for (int pass = 0; pass < PASS_MAX && added > 0; pass++)
-		added = add_family(clock);
-	if (added < 0)
-		return added;
-	return clock->tid_cnt ? 0 : -ESRCH;
+	code = follow_family(clock);
+	if (code < 0)
+		return code;
+	return clock->event_cnt ? 0 : -ESRCH;
 }
 
 /* ---------------------------------------------------------------- CPUs that come and go */
@@ -580,10 +619,7 @@ void pp_cpu_clock_free(struct pp_cpu_clock *clock)
 {
 	if (!clock)
 		return;
-	for (size_t i = 0; clock->rings && i < clock->ring_cnt; i++)
-		unmap_ring(clock, &clock->rings[i]);
-	for (size_t i = 0; clock->events && i < clock->event_cnt; i++)
-		close(clock->events[i]);
+	close_events(clock);
 	if (clock->blind_fd >= 0)
 		close(clock->blind_fd);
 	if (clock->epoll_fd >= 0)

@@ -35,6 +35,9 @@ struct pp_cpu_clock_config {
 				    another process reads the events (pp_cpu_clock_events) */
 	const int *events; /* such events, of the whole system, to take over; NULL: opens its own */
 	size_t event_cnt;
+	/* NULL, or called when a family's threads have events, before others are looked for. */
+	void (*opened)(void *context);
+	void *opened_context;
 };
 
 struct pp_cpu_sample {

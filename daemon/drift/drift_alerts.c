@@ -159,6 +159,25 @@ void pp_drift_unlink(pp_drift_links links)
 	}
 }
 
+/* The rule has another baseline since the alert was made: what is told from here on names that. */
+static void follow_baseline(const struct pp_drift_alerts *alerts, struct pp_drift_alert *alert,
+			    const char *baseline)
+{
+	char *copy;
+
+	if (!strcmp(alert->baseline, baseline))
+		return;
+	copy = strdup(baseline);
+	if (!copy) {
+		pp_drift_lost(alerts->common, -ENOMEM, "an alert names the baseline it had before",
+			      "out of memory");
+		return;
+	}
+	free(alert->baseline);
+	alert->baseline = copy;
+	alert->changed = true;
+}
+
 void pp_drift_link(struct pp_drift_alerts *alerts, const char *binary, const char *container,
 		   pp_drift_links links)
 {
@@ -174,8 +193,10 @@ void pp_drift_link(struct pp_drift_alerts *alerts, const char *binary, const cha
 		links[i] = find_alert(alerts, c->name, binary, container);
 		if (!links[i])
 			links[i] = add_alert(alerts, &row);
-		if (links[i])
-			links[i]->linked_cnt++;
+		if (!links[i])
+			continue;
+		links[i]->linked_cnt++;
+		follow_baseline(alerts, links[i], c->baseline);
 	}
 }
 

@@ -49,8 +49,8 @@ void pp_drift_make_rules(struct pp_drift_alerts *alerts);
 uint32_t pp_drift_pooled_max(const struct pp_drift_alerts *alerts);
 /* Whether a rule on the rolling baseline is pending or fires. */
 bool pp_drift_alarmed(const struct pp_drift_alerts *alerts, pp_drift_links links);
-/* Finds or makes the states that rules need of a binary in a container; links are all NULL, or what
- * an earlier call made of them. */
+/* Finds or makes the states that rules need of a binary in a container, and gives them the rules'
+ * baselines; links are all NULL, or what an earlier call made of them. */
 void pp_drift_link(struct pp_drift_alerts *alerts, const char *binary, const char *container,
 		   pp_drift_links links);
 void pp_drift_unlink(pp_drift_links links);

@@ -165,12 +165,20 @@ static void set_place(struct place *ret_place, const struct pp_drift_draft *draf
 			 slash ? slash + 1 : binary, (unsigned long long)moved->path.start);
 }
 
+/* Names are cut to fit: two functions that begin alike are two places. */
+static bool is_one_place(const struct place *a, const struct place *b)
+{
+	const char *of_a = a->most->function, *of_b = b->most->function;
+
+	return strcmp(of_a && of_b ? of_a : a->name, of_a && of_b ? of_b : b->name) == 0;
+}
+
 /* Paths of one place are told together: the later ones become empty. */
 static void join_places(struct place *places, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++)
 		for (size_t k = i + 1; k < cnt; k++) {
-			if (strcmp(places[i].name, places[k].name) != 0)
+			if (!is_one_place(&places[i], &places[k]))
 				continue;
 			places[i].before += places[k].before;
 			places[i].now += places[k].now;
@@ -308,7 +316,7 @@ static void put_resolved(const struct pp_drift_telling *telling, const struct pp
 		pp_tell_put_time(draft->state.resolved_ns, to);
 		put_figure(draft, to);
 	} else {
-		fprintf(to, " was not seen for %s: ", span);
+		fprintf(to, " was not measured for %s: ", span);
 		put_alert(draft, to);
 		fputs(" is closed, and nobody knows whether it runs as before", to);
 	}

@@ -2,6 +2,7 @@
 /*
  * After a start: the rolling baselines are made again from the windows in the store. Windows that
  * were over a threshold then stay out of them, as they did. Windows of one kind only: the newest's.
+ * The newest window is the one measured last. The clock may have been set back since others ended.
  *
  * The start waits for half a second of it. The rest goes on beside the service, a window at a time,
  * and windows that close meanwhile are read like those before: they are not measured. No more
@@ -28,6 +29,16 @@ struct past_window {
 	int64_t id, end_ns;
 };
 
+struct found_window {
+	int64_t id, begin_ns, end_ns;
+	enum pathprof_window_kind kind;
+};
+
+struct found {
+	struct found_window *list;
+	uint32_t cnt, room;
+};
+
 struct pp_drift_restore {
 	struct pp_drift *drift;
 	sd_event_source *timer;                  /* NULL: the start waits */
@@ -45,9 +56,8 @@ struct pp_drift_restore {
 };
 
 /* Called with the newest window first. */
-static int take_window(void *context, const struct pathprof_window_row *row)
+static int take_window(struct pp_drift_restore *r, const struct found_window *window)
 {
-	struct pp_drift_restore *r = context;
 	uint64_t cnt = 0;
 	int code;
 
@@ -55,7 +65,7 @@ static int take_window(void *context, const struct pathprof_window_row *row)
 		r->left_out_cnt++;
 		return 0;
 	}
-	code = pathprof_store_count_paths(r->drift->common.store, row->id, &cnt, NULL);
+	code = pathprof_store_count_paths(r->drift->common.store, window->id, &cnt, NULL);
 	if (code < 0)
 		return code;
 	r->count_cnt += cnt;
@@ -64,7 +74,7 @@ static int take_window(void *context, const struct pathprof_window_row *row)
 		r->left_out_cnt++;
 		return 0;
 	}
-	r->windows[r->window_cnt++] = (struct past_window){row->id, row->end_ns};
+	r->windows[r->window_cnt++] = (struct past_window){window->id, window->end_ns};
 	return 0;
 }
 
@@ -239,24 +249,90 @@ bool pp_drift_restore_window(struct pp_drift *drift)
 	return true;
 }
 
-static int find_windows(struct pp_drift_restore *r, struct pathprof_error *error)
-{
-	struct pp_drift *drift = r->drift;
-	struct pathprof_filter filter = {.since_ns = drift->common.end_ns -
-						     (int64_t)drift->common.config.rolling_ns};
-	unsigned int kinds;
-	int code = pathprof_store_kinds(drift->common.store, &filter, &kinds, &drift->common.kind,
-					error);
+/* ---------------------------------------------------------------- finding windows */
 
-	filter.kind = drift->common.kind;
-	pp_pinned_set_kind(&drift->judge.pinned, drift->common.kind);
-	if (code == 0 && kinds & (kinds - 1))
+/* Windows that were imported or traced are none that the service measured. */
+static int add_found(void *context, const struct pathprof_window_row *row)
+{
+	struct found *found = context;
+
+	if (row->source == PATHPROF_SOURCE_IMPORT || row->source == PATHPROF_SOURCE_TRACE)
+		return 0;
+	if (pp_grow(&found->list, found->cnt, &found->room) < 0)
+		return -ENOMEM;
+	found->list[found->cnt++] =
+		(struct found_window){row->id, row->begin_ns, row->end_ns,
+				      pathprof_window_kind(row->basis, row->horizon, row->weighed)};
+	return 0;
+}
+
+/* Numbers follow the order of measurement, whatever the clock did: the largest comes first. */
+static int compare_numbers(const void *a, const void *b)
+{
+	const struct found_window *x = a, *y = b;
+
+	return (x->id < y->id) - (x->id > y->id);
+}
+
+/*
+ * The clock was set back after a window that ends later than the next one begins, or later than
+ * now. This window and all before it move back by the difference, as pp_drift_clock_set() moves
+ * what is in memory. Windows that then end before since_ns are left out.
+ */
+static void leave_future(struct found *found, int64_t now_ns, int64_t since_ns)
+{
+	int64_t back_ns = 0, limit_ns = now_ns;
+	uint32_t cnt = 0;
+
+	for (; cnt < found->cnt && limit_ns >= since_ns; cnt++) {
+		struct found_window *window = &found->list[cnt];
+
+		if (window->end_ns - back_ns > limit_ns)
+			back_ns = window->end_ns - limit_ns;
+		window->end_ns -= back_ns;
+		if (window->end_ns < since_ns)
+			break;
+		if (__builtin_sub_overflow(window->begin_ns, back_ns, &limit_ns))
+			limit_ns = INT64_MIN;
+	}
+	found->cnt = cnt;
+}
+
+static int take_newest_kind(struct pp_drift_restore *r, const struct found *found)
+{
+	struct pp_drift_common *common = &r->drift->common;
+	unsigned int kinds = 0;
+	int code = 0;
+
+	common->kind = found->cnt ? found->list[0].kind : PATHPROF_KIND_ANY;
+	pp_pinned_set_kind(&r->drift->judge.pinned, common->kind);
+	for (uint32_t i = 0; code == 0 && i < found->cnt; i++) {
+		kinds |= 1u << found->list[i].kind;
+		if (found->list[i].kind == common->kind)
+			code = take_window(r, &found->list[i]);
+	}
+	if (kinds & (kinds - 1))
 		pp_log(LOG_NOTICE,
 		       "drift: rolling baselines are made again from windows that are %s; windows "
 		       "of other kinds cannot be compared with them and are left out",
-		       pathprof_window_kind_text(drift->common.kind));
+		       pathprof_window_kind_text(common->kind));
+	return code;
+}
+
+static int find_windows(struct pp_drift_restore *r, struct pathprof_error *error)
+{
+	const struct pp_drift_common *common = &r->drift->common;
+	const struct pathprof_filter filter = {.since_ns = common->end_ns -
+							   (int64_t)common->config.rolling_ns};
+	struct found found = {0};
+	int code = pathprof_store_windows(common->store, &filter, add_found, &found, error);
+
+	if (code == 0 && found.cnt)
+		qsort(found.list, found.cnt, sizeof(*found.list), compare_numbers);
+	leave_future(&found, common->end_ns, filter.since_ns);
 	if (code == 0)
-		code = pathprof_store_windows(drift->common.store, &filter, take_window, r, error);
+		code = take_newest_kind(r, &found);
+	free(found.list);
 	turn_round(r);
 	return code;
 }

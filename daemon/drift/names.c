@@ -29,19 +29,13 @@
 
 #define LEFT_MAX 8
 
-/* A child that was given up, and was not gone when it was last looked at. */
-struct left {
-	pid_t child;
-	uint64_t counted_ns; /* of its CPU time */
-};
-
 struct pp_names {
 	sd_event *event;
 	char *cache_dir; /* NULL: none */
 	struct pp_names_stats stats;
 
-	pid_t child; /* 0: none */
-	struct left left[LEFT_MAX];
+	pid_t child;                         /* 0: none */
+	struct pp_left_child left[LEFT_MAX]; /* given up, and not gone when last looked at */
 	size_t left_cnt;
 	int fd;
 	size_t path_cnt;
@@ -63,34 +57,17 @@ static void set_timer(struct pp_names *names, uint64_t after_us)
 
 /* ---------------------------------------------------------------- the end of a job */
 
-/* Takes the CPU time that was not counted yet. */
-static bool has_ended(struct pp_names *names, const struct left *left)
-{
-	struct rusage usage = {0};
-	uint64_t cpu_ns;
-
-	if (wait4(left->child, NULL, WNOHANG, &usage) == 0)
-		return false;
-	cpu_ns = pp_child_cpu_ns(&usage);
-	if (cpu_ns > left->counted_ns)
-		names->stats.cpu_ns += cpu_ns - left->counted_ns;
-	return true;
-}
-
 static void reap_left(struct pp_names *names)
 {
 	for (size_t i = names->left_cnt; i-- > 0;)
-		if (has_ended(names, &names->left[i]))
+		if (pp_left_child_has_ended(&names->left[i], &names->stats.cpu_ns))
 			names->left[i] = names->left[--names->left_cnt];
 }
 
 /* There is room for it: none is begun while there is not. */
 static void leave_child(struct pp_names *names)
 {
-	struct left left = {names->child, pp_child_running_ns(names->child)};
-
-	names->stats.cpu_ns += left.counted_ns;
-	names->left[names->left_cnt++] = left;
+	names->left[names->left_cnt++] = pp_leave_child(names->child, &names->stats.cpu_ns);
 }
 
 static void forget_child(struct pp_names *names)

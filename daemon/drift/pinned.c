@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../shared/log.h"
 #include "pathprof/store.h"
 
 #define SUFFIX ".baseline"
@@ -99,11 +98,23 @@ static int any(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
+/* One that cannot be read is tried again at the next refresh. */
+static void refuse_directory(struct pp_pinned *pinned, int code)
+{
+	pinned->read = (struct timespec){0};
+	if (pp_log_once(&pinned->trouble, code))
+		pp_log(LOG_WARNING,
+		       "no baseline is used: %s: %s: pathprofd needs a directory that it may read",
+		       pinned->directory, strerror(code));
+}
+
 static void read_directory(struct pp_pinned *pinned)
 {
 	struct dirent **entries = NULL;
 	int cnt = scandir(pinned->directory, &entries, any, alphasort);
 
+	if (cnt < 0)
+		refuse_directory(pinned, errno);
 	for (int i = 0; i < cnt; i++) {
 		read_named(pinned, entries[i]->d_name);
 		free(entries[i]);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "../shared/config.h"
+#include "../shared/log.h"
 #include "pathprof/judge.h"
 
 #define PP_PINNED_MAX 8
@@ -29,6 +30,7 @@ struct pp_pinned {
 		kind; /* those made of other windows are passed over; ANY: none is */
 	struct pp_pinned_file files[PP_PINNED_MAX];
 	uint32_t file_cnt;
+	struct pp_log_seen trouble; /* with the directory */
 };
 
 /* Reads again what changed. */

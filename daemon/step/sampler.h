@@ -35,6 +35,7 @@ struct pp_sample {
 
 struct pp_sampler {
 	const struct pp_sampler_ops *ops;
+	uint64_t left_out; /* samples of threads for which there was no memory, so far */
 };
 
 struct pp_sampler_ops {

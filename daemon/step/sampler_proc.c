@@ -7,8 +7,8 @@
  * into. Coarse against cpu-clock events: user time counts in ticks of 10 ms, and the thread may
  * have left user code since; the stepper finds that out.
  *
- * One thread. One bounded table of the times last seen; when it is full all is forgotten and looks
- * new again: in every scan where there are 12,300 processes or more. Source: proc(5).
+ * One thread. The times last seen are in step_times.h. A thread for whose time there is no memory
+ * cannot be taken, and is counted in left_out. Source: proc(5).
  */
 #include "sampler.h"
 
@@ -23,57 +23,23 @@
 #include <unistd.h>
 
 #include "step_engine.h"
+#include "step_times.h"
 
-#define TABLE_SLOTS    (1u << 15)
-#define TABLE_FILL_MAX (TABLE_SLOTS / 4 * 3)
-#define PERIOD_MIN_NS  (50 * PP_NSEC_PER_MSEC)
-
-struct entry {
-	int64_t key; /* a thread's id, or the negative id of a process; 0: free */
-	uint64_t start_time;
-	uint64_t utime_ticks;
-};
-
-struct table {
-	uint32_t cnt;
-	struct entry entries[TABLE_SLOTS];
-};
+#define PERIOD_MIN_NS (50 * PP_NSEC_PER_MSEC)
 
 struct proc_sampler {
 	struct pp_sampler base;
 	struct pp_sampler_config config;
 	int timer_fd;
 	uint64_t random;
-	struct table *table;
+	struct pp_step_times times;
 	struct pp_sample choice;
 	uint64_t weight; /* growth of all candidates so far, ticks */
 };
 
-/* The entry of key, or the free slot where it belongs. */
-static struct entry *find(struct table *table, int64_t key)
-{
-	uint32_t slot = (uint32_t)((uint64_t)key * 0x9e3779b97f4a7c15ull >> 49);
-
-	while (table->entries[slot].key && table->entries[slot].key != key)
-		slot = (slot + 1) % TABLE_SLOTS;
-	return &table->entries[slot];
-}
-
-/* Remembers the time and returns by how much it grew since the last look; -1: a new one. */
 static int64_t growth(struct proc_sampler *sampler, int64_t key, const struct pp_step_stat *stat)
 {
-	struct entry *entry = find(sampler->table, key);
-	int64_t grown = -1;
-
-	if (!entry->key && sampler->table->cnt++ == TABLE_FILL_MAX) {
-		memset(sampler->table, 0, sizeof(*sampler->table));
-		return -1;
-	}
-	if (entry->key && entry->start_time == stat->start_time &&
-	    entry->utime_ticks <= stat->utime_ticks)
-		grown = (int64_t)(stat->utime_ticks - entry->utime_ticks);
-	*entry = (struct entry){key, stat->start_time, stat->utime_ticks};
-	return grown;
+	return pp_step_times_growth(&sampler->times, key, stat->start_time, stat->utime_ticks);
 }
 
 static void consider(struct proc_sampler *sampler, pid_t pid, pid_t tid)
@@ -84,6 +50,8 @@ static void consider(struct proc_sampler *sampler, pid_t pid, pid_t tid)
 	if (pp_step_read_stat(pid, tid, &stat))
 		return;
 	grown = growth(sampler, tid, &stat);
+	if (stat.state == 'R' && grown == PP_STEP_TIMES_FULL)
+		sampler->base.left_out++;
 	if (grown <= 0 || stat.state != 'R')
 		return;
 	sampler->weight += (uint64_t)grown;
@@ -153,7 +121,7 @@ static void proc_free(struct pp_sampler *base)
 		return;
 	if (sampler->timer_fd >= 0)
 		close(sampler->timer_fd);
-	free(sampler->table);
+	pp_step_times_release(&sampler->times);
 	free(sampler);
 }
 
@@ -185,12 +153,11 @@ static int proc_open(struct pp_sampler **ret_sampler, const struct pp_sampler_co
 		return -ENOMEM;
 	sampler->base.ops = &pp_sampler_proc;
 	sampler->config = *config;
-	sampler->table = calloc(1, sizeof(*sampler->table));
 	sampler->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (getrandom(&sampler->random, sizeof(sampler->random), GRND_NONBLOCK) < 0 ||
 	    !sampler->random)
 		sampler->random = pp_monotonic_ns() | 1;
-	if (sampler->timer_fd < 0 || !sampler->table || start_timer(sampler)) {
+	if (sampler->timer_fd < 0 || start_timer(sampler)) {
 		proc_free(&sampler->base);
 		return -ENOMEM;
 	}
@@ -213,6 +180,7 @@ static int proc_pick(struct pp_sampler *base, int cpu, struct pp_sample *ret_sam
 	if (read(sampler->timer_fd, &ticks, sizeof(ticks)) < 0)
 		return 0;
 	sampler->weight = 0;
+	pp_step_times_begin(&sampler->times);
 	scan(sampler);
 	if (!sampler->weight)
 		return 0;

@@ -393,6 +393,7 @@ static void sample(void)
 		profile(&picked);
 	stepper.stats.samples += seen;
 	stepper.stats.drops[PATHPROF_DROP_BUDGET] += seen - taken;
+	stepper.stats.drops[PATHPROF_DROP_TABLE_FULL] = stepper.sampler->left_out;
 }
 
 /* ---- the loop */

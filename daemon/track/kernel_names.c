@@ -10,14 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/search.h"
 #include "base/vector.h"
 
 #define FUNCTIONS_MAX  1000000
 #define NAME_BYTES_MAX (32u << 20)
 #define LEN_BYTES_MAX  (64u << 10) /* what follows the last function of a module is not its code */
-#define REREAD_NS      600000000000
 
 struct function {
 	uint64_t start;
@@ -25,13 +23,20 @@ struct function {
 	bool global;
 };
 
-struct pp_kernel_names {
-	FILE *file;
-	struct pathprof_build_id id;
+struct list {
 	struct function *functions; /* by start, one at each */
 	char *bytes;
 	size_t cnt, room, byte_cnt, byte_room;
-	uint64_t base, read_ns; /* 0: not read yet */
+	uint64_t base; /* 0: nothing is known */
+};
+
+struct pp_kernel_names {
+	FILE *file;
+	struct pathprof_build_id id;
+	struct list list; /* the last that could be read */
+	bool tried;
+	uint64_t tried_ns; /* when it was tried last, with what outcome */
+	int code;
 };
 
 /* As standard input it was opened by somebody with more rights. Children must not inherit it. */
@@ -83,13 +88,19 @@ int pp_kernel_names_open(struct pp_kernel_names **ret_names, const char *path, b
 	return 0;
 }
 
+static void release_list(struct list *list)
+{
+	free(list->functions);
+	free(list->bytes);
+	*list = (struct list){0};
+}
+
 void pp_kernel_names_free(struct pp_kernel_names *names)
 {
 	if (!names)
 		return;
 	fclose(names->file);
-	free(names->functions);
-	free(names->bytes);
+	release_list(&names->list);
 	free(names);
 }
 
@@ -100,42 +111,42 @@ const struct pathprof_build_id *pp_kernel_names_id(const struct pp_kernel_names 
 
 /* ---------------------------------------------------------------- reading */
 
-static int add_name(struct pp_kernel_names *names, const char *name, const char *module)
+static int add_name(struct list *list, const char *name, const char *module)
 {
 	size_t len = strlen(name) + strlen(module) + 2;
 
-	if (names->byte_cnt + len > NAME_BYTES_MAX)
+	if (list->byte_cnt + len > NAME_BYTES_MAX)
 		return -ENOSPC;
-	if (pp_reserve(&names->bytes, names->byte_cnt + len, &names->byte_room) < 0)
+	if (pp_reserve(&list->bytes, list->byte_cnt + len, &list->byte_room) < 0)
 		return -ENOMEM;
-	snprintf(names->bytes + names->byte_cnt, len, "%s%s%s", name, *module ? " " : "", module);
-	names->byte_cnt += len;
+	snprintf(list->bytes + list->byte_cnt, len, "%s%s%s", name, *module ? " " : "", module);
+	list->byte_cnt += len;
 	return 0;
 }
 
 /* "ffffffff81000000 T _text", "ffffffffc0201000 t nft_do_chain	[nf_tables]" */
-static int add_line(struct pp_kernel_names *names, const char *line)
+static int add_line(struct list *list, const char *line)
 {
-	struct function function = {.name = (uint32_t)names->byte_cnt};
+	struct function function = {.name = (uint32_t)list->byte_cnt};
 	char type, name[256], module[64] = "";
 
 	if (sscanf(line, "%" SCNx64 " %c %255s %63s", &function.start, &type, name, module) < 3 ||
 	    !function.start || !strchr("tTwW", type))
 		return 0;
 	if (!strcmp(name, "_text"))
-		names->base = function.start;
+		list->base = function.start;
 	function.global = type == 'T';
-	if (names->cnt == FUNCTIONS_MAX)
+	if (list->cnt == FUNCTIONS_MAX)
 		return -ENOSPC;
-	if (pp_grow(&names->functions, names->cnt, &names->room) < 0)
+	if (pp_grow(&list->functions, list->cnt, &list->room) < 0)
 		return -ENOMEM;
-	names->functions[names->cnt++] = function;
-	return add_name(names, name, module);
+	list->functions[list->cnt++] = function;
+	return add_name(list, name, module);
 }
 
-static unsigned int underscores(const struct pp_kernel_names *names, const struct function *f)
+static unsigned int underscores(const struct list *list, const struct function *f)
 {
-	return (unsigned int)strspn(names->bytes + f->name, "_");
+	return (unsigned int)strspn(list->bytes + f->name, "_");
 }
 
 /* The better of several names at one address comes first: global, few underscores, read first. */
@@ -152,79 +163,85 @@ static int compare(const void *a, const void *b, void *context)
 	return (x->name > y->name) - (x->name < y->name);
 }
 
-static void keep_one_each(struct pp_kernel_names *names)
+static void keep_one_each(struct list *list)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < names->cnt; i++)
-		if (!i || names->functions[i].start != names->functions[kept - 1].start)
-			names->functions[kept++] = names->functions[i];
-	names->cnt = kept;
+	for (size_t i = 0; i < list->cnt; i++)
+		if (!i || list->functions[i].start != list->functions[kept - 1].start)
+			list->functions[kept++] = list->functions[i];
+	list->cnt = kept;
 }
 
-/* Without _text nothing is known: offsets would be addresses. */
-static int read_all(struct pp_kernel_names *names)
+static int read_lines(struct list *list, FILE *file)
 {
 	char *line = NULL;
 	size_t size = 0;
 	int r = 0;
 
-	names->cnt = names->byte_cnt = 0;
-	names->base = 0;
-	names->read_ns = pp_monotonic_ns();
-	rewind(names->file);
-	while (r == 0 && getline(&line, &size, names->file) > 0)
-		r = add_line(names, line);
+	clearerr(file);
+	rewind(file);
+	while (r == 0 && getline(&line, &size, file) > 0)
+		r = add_line(list, line);
 	free(line);
-	if (r == 0 && ferror(names->file))
+	if (r == 0 && ferror(file))
 		r = -EIO;
-	if (r < 0 || !names->base) {
-		names->cnt = 0;
-		return r < 0 ? r : -EACCES;
+	/* without _text offsets would be addresses */
+	return r == 0 && !list->base ? -EACCES : r;
+}
+
+/* A list that cannot be read leaves the last one as it is: most of it still holds. */
+static void read_all(struct pp_kernel_names *names, uint64_t now_ns)
+{
+	struct list list = {0};
+
+	names->tried = true;
+	names->tried_ns = now_ns;
+	names->code = read_lines(&list, names->file);
+	if (names->code < 0) {
+		release_list(&list);
+		return;
 	}
-	qsort_r(names->functions, names->cnt, sizeof(*names->functions), compare, names);
-	keep_one_each(names);
-	return 0;
+	qsort_r(list.functions, list.cnt, sizeof(*list.functions), compare, &list);
+	keep_one_each(&list);
+	release_list(&names->list);
+	names->list = list;
 }
 
 /* ---------------------------------------------------------------- looking up */
 
-static int find(const struct pp_kernel_names *names, uint64_t address,
-		struct pp_kernel_function *ret_function)
+static int find(const struct list *list, uint64_t address, struct pp_kernel_function *ret_function)
 {
-	size_t next = pp_first(i, 0, names->cnt, names->functions[i].start > address);
+	size_t next = pp_first(i, 0, list->cnt, list->functions[i].start > address);
 	const struct function *f;
 	uint64_t len = LEN_BYTES_MAX;
 
 	if (!next)
 		return -ENOENT;
-	f = &names->functions[next - 1];
-	if (f->start < names->base)
+	f = &list->functions[next - 1];
+	if (f->start < list->base)
 		return -ENOENT;
-	if (next < names->cnt && f[1].start - f->start < len)
+	if (next < list->cnt && f[1].start - f->start < len)
 		len = f[1].start - f->start;
 	if (address - f->start >= len)
 		return -ENOENT;
 	*ret_function =
-		(struct pp_kernel_function){f->start - names->base, len, names->bytes + f->name};
+		(struct pp_kernel_function){f->start - list->base, len, list->bytes + f->name};
 	return 0;
 }
 
-int pp_kernel_names_at(struct pp_kernel_names *names, uint64_t address,
+int pp_kernel_names_at(struct pp_kernel_names *names, uint64_t address, uint64_t now_ns,
 		       struct pp_kernel_function *ret_function)
 {
-	int r = names->read_ns ? 0 : read_all(names);
-
-	if (r == 0)
-		r = find(names, address, ret_function);
-	if (r != -ENOENT || !names->base || pp_monotonic_ns() - names->read_ns < REREAD_NS)
-		return names->base ? r : -EACCES;
-	r = read_all(names);
-	return r < 0 ? r : find(names, address, ret_function);
+	if (!names->tried || now_ns - names->tried_ns >= PP_KERNEL_NAMES_REREAD_NS)
+		read_all(names, now_ns);
+	return names->list.base ? find(&names->list, address, ret_function) : names->code;
 }
 
 int pp_kernel_names_find(struct pp_kernel_names *names, uint64_t offset,
 			 struct pp_kernel_function *ret_function)
 {
-	return names->base ? find(names, names->base + offset, ret_function) : -ENOENT;
+	const struct list *list = &names->list;
+
+	return list->base ? find(list, list->base + offset, ret_function) : -ENOENT;
 }

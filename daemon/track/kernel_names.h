@@ -9,9 +9,9 @@
  * boot's, since modules lie elsewhere after each, and offsets count from _text, so that a database
  * does not tell where the kernel lies.
  *
- * Workload: read once, at the first look-up (120,000 names, 40 ms, 6 MB), and again after ten
- * minutes at the earliest when an address is not found, for modules come and go; then a hundred
- * look-ups a second and CPU. One owner.
+ * Workload: read at the first look-up (120,000 names, 40 ms, 6 MB, and as much again while it is
+ * read anew), and again at the first one after ten minutes, for modules come and go, and one may
+ * lie where another lay. A hundred look-ups a second and CPU. One owner.
  */
 #ifndef PP_KERNEL_NAMES_H
 #define PP_KERNEL_NAMES_H
@@ -20,6 +20,8 @@
 #include <stdint.h>
 
 #include "pathprof/build_id.h"
+
+#define PP_KERNEL_NAMES_REREAD_NS UINT64_C(600000000000)
 
 struct pp_kernel_names;
 
@@ -38,8 +40,12 @@ int pp_kernel_names_open(struct pp_kernel_names **ret_names, const char *path, b
 void pp_kernel_names_free(struct pp_kernel_names *names);
 /* Identity of the binary. */
 const struct pathprof_build_id *pp_kernel_names_id(const struct pp_kernel_names *names);
-/* The function at an address. -ENOENT: none there is known; -EACCES: addresses are hidden. */
-int pp_kernel_names_at(struct pp_kernel_names *names, uint64_t address,
+/*
+ * The function at an address. now_ns: CLOCK_MONOTONIC. -ENOENT: none there is known; -EACCES:
+ * addresses are hidden; -EIO, -ENOMEM, -ENOSPC: the list could not be read. The next one that can
+ * be read is taken.
+ */
+int pp_kernel_names_at(struct pp_kernel_names *names, uint64_t address, uint64_t now_ns,
 		       struct pp_kernel_function *ret_function);
 /* The same by what an earlier look-up had as an offset within the function. */
 int pp_kernel_names_find(struct pp_kernel_names *names, uint64_t offset,

@@ -481,14 +481,24 @@ static void repair(struct pp_track *track, struct pp_image *image)
 	(void)pp_track_scan(track, image->pid);
 }
 
-/* CLOCK_REALTIME when the process started, less what its ticks and file times may be off. */
-static int64_t started_s(const struct pp_track *track, const struct pp_image *image)
+/* For how long at most: a suspended machine's time counts as if it all came after the beginning. */
+static uint64_t age_ns(const struct pp_track *track, const struct pp_image *image)
 {
 	uint64_t up_ns = pp_monotonic_ns() + pp_track_suspended_ns();
 	uint64_t start_ns = image->start_time * track->tick_ns;
 
-	return pp_realtime_ns() / 1000000000 -
-	       (int64_t)((up_ns > start_ns ? up_ns - start_ns : 0) / 1000000000) - 2;
+	if (image->exec_cnt && image->begin_ns > start_ns)
+		start_ns = image->begin_ns;
+	return up_ns > start_ns ? up_ns - start_ns : 0;
+}
+
+/*
+ * CLOCK_REALTIME when the process started, or executed this program: names that were written before
+ * are another's. Less what ticks and file times may be off.
+ */
+static int64_t started_s(const struct pp_track *track, const struct pp_image *image)
+{
+	return pp_realtime_ns() / 1000000000 - (int64_t)(age_ns(track, image) / 1000000000) - 2;
 }
 
 /* Whether it is time again to look for the names of the image's generated code; makes the map. */
@@ -574,11 +584,23 @@ static void refresh_jit(struct pp_track *track, const struct pp_image *image,
 		(void)pp_jit_refresh(detail->jit, image->pid, started_s(track, image));
 }
 
-int pp_track_jit_symbol(struct pp_track *track, pid_t pid, uint64_t address, char *name,
-			size_t name_size, uint64_t *ret_start, uint64_t *ret_len_bytes)
+/* What pid ran when it had this code: now, or before an exec. NULL: it is forgotten. */
+static struct pp_image *image_with(struct pp_track *track, pid_t pid,
+				   const struct pathprof_build_id *code)
 {
 	struct pp_image *image = image_at(track, pid, 0);
-	struct pp_image_detail *detail = image ? pp_track_detail(track, image) : NULL;
+
+	while (image && !(image->detail && pathprof_build_id_equal(&image->detail->jit_id, code)))
+		image = image->older;
+	return image;
+}
+
+int pp_track_jit_symbol(struct pp_track *track, pid_t pid, const struct pathprof_build_id *code,
+			uint64_t address, char *name, size_t name_size, uint64_t *ret_start,
+			uint64_t *ret_len_bytes)
+{
+	struct pp_image *image = image_with(track, pid, code);
+	struct pp_image_detail *detail = image ? image->detail : NULL;
 	struct pp_jit_symbol symbol;
 	size_t len_bytes;
 	int r;
@@ -601,7 +623,9 @@ int pp_track_resolve_kernel(struct pp_track *track, uint64_t address,
 			    struct pp_location *ret_location)
 {
 	struct pp_kernel_function function;
-	int r = track->kernel ? pp_kernel_names_at(track->kernel, address, &function) : -EACCES;
+	int r = track->kernel
+			? pp_kernel_names_at(track->kernel, address, pp_monotonic_ns(), &function)
+			: -EACCES;
 
 	if (r < 0)
 		return r;

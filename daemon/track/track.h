@@ -118,10 +118,14 @@ const struct pp_track_process *pp_track_process_at(struct pp_track *track, pid_t
  */
 int pp_track_resolve(struct pp_track *track, pid_t pid, uint64_t time_ns, uint64_t address,
 		     struct pp_location *ret_location);
-/* Symbol of generated code from /tmp/perf-PID.map (read in the target's mount namespace). -ENOENT.
+/*
+ * Symbol of generated code from /tmp/perf-PID.map (read in the target's mount namespace). code: the
+ * identity that pp_track_resolve() gave, by which each program that pid ran has names of its own.
+ * -ENOENT.
  */
-int pp_track_jit_symbol(struct pp_track *track, pid_t pid, uint64_t address, char *name,
-			size_t name_size, uint64_t *ret_start, uint64_t *ret_len_bytes);
+int pp_track_jit_symbol(struct pp_track *track, pid_t pid, const struct pathprof_build_id *code,
+			uint64_t address, char *name, size_t name_size, uint64_t *ret_start,
+			uint64_t *ret_len_bytes);
 /*
  * The kernel's function at an address, as offset the one where it begins: kernel_names.h. -ENOENT:
  * no such function; -EACCES: the kernel hides its addresses.

@@ -26,7 +26,7 @@ static void set_container(struct pp_track *track, struct pp_image *image, const 
 {
 	struct pathprof_mapped_file *container;
 
-	if (pathprof_mapped_files_get(&track->files, NULL, NULL, name, &container))
+	if (pp_track_file(track, image->pid, NULL, NULL, name, &container))
 		return;
 	pathprof_mapped_file_put(image->container);
 	image->container = container;
@@ -78,7 +78,7 @@ static void find_exe(struct pp_track *track, struct pp_image *image)
 	}
 	if (!image->exe && may_open(image->pid, name) &&
 	    !pathprof_build_id_read_file(&id, link, NULL))
-		(void)pathprof_mapped_files_get(&track->files, &id, NULL, name, &image->exe);
+		(void)pp_track_file(track, image->pid, &id, NULL, name, &image->exe);
 }
 
 /* Once an image, while it can still be told. */

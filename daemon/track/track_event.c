@@ -11,6 +11,22 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "track_proc.h"
+
+int pp_track_file(struct pp_track *track, pid_t pid, const struct pathprof_build_id *id,
+		  const struct pathprof_file *from, const char *name,
+		  struct pathprof_mapped_file **ret_file)
+{
+	struct pathprof_mapped_file *file =
+		pathprof_mapped_files_find(&track->files, id, from, name);
+
+	/* whose process it is takes a look at /proc, and names are seldom new */
+	if (!file)
+		return pathprof_mapped_files_get_for(&track->files, pp_proc_uid(pid), id, from,
+						     name, ret_file);
+	*ret_file = file;
+	return 0;
+}
 
 int pp_track_piece(struct pp_track *track, pid_t pid, const struct pp_vma *vma,
 		   struct pathprof_mapped_piece *ret_piece)
@@ -30,9 +46,8 @@ int pp_track_piece(struct pp_track *track, pid_t pid, const struct pp_vma *vma,
 	if (kind == PP_IDENT_VDSO)
 		piece.offset = 0;
 	if (kind != PP_IDENT_JIT) {
-		r = pathprof_mapped_files_get(&track->files, &id, &from,
-					      pp_ident_name(vma->name, name, sizeof(name)),
-					      &piece.file);
+		r = pp_track_file(track, pid, &id, &from,
+				  pp_ident_name(vma->name, name, sizeof(name)), &piece.file);
 		if (r)
 			return r;
 	}

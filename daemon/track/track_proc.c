@@ -170,6 +170,14 @@ int pp_proc_status(pid_t pid, pid_t *ret_inner_pid, uid_t *ret_uid)
 	return pp_proc_parse_status(text, ret_inner_pid, ret_uid);
 }
 
+uid_t pp_proc_uid(pid_t pid)
+{
+	pid_t inner_pid;
+	uid_t uid;
+
+	return pp_proc_status(pid, &inner_pid, &uid) ? (uid_t)-1 : uid;
+}
+
 /* ---------------------------------------------------------------- maps as text */
 
 static int hex_until(char **text, char stop, uint64_t *ret_value)

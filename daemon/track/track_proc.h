@@ -75,6 +75,8 @@ int pp_proc_tids(pid_t pid, pid_t **ret_tids, size_t *ret_cnt);
 /* The pid it has in its own pid namespace, and its user. From the text of /proc/PID/status. */
 int pp_proc_parse_status(const char *text, pid_t *ret_inner_pid, uid_t *ret_uid);
 int pp_proc_status(pid_t pid, pid_t *ret_inner_pid, uid_t *ret_uid);
+/* Whose process it is; (uid_t)-1 when that cannot be told. */
+uid_t pp_proc_uid(pid_t pid);
 /* A path as the process sees it: pathprof_foreign_look() below its root directory. */
 int pp_proc_look_inside(pid_t pid, const char *path);
 /*

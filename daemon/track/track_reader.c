@@ -31,9 +31,8 @@
 
 /* A reader that was killed and is still there. */
 struct left {
-	pid_t child;
+	struct pp_left_child child;
 	uid_t uid;
-	uint64_t counted_ns; /* of its CPU time */
 };
 
 struct pp_reader {
@@ -68,18 +67,9 @@ static bool is_short_of_time(struct pp_reader *reader)
 
 /* ---------------------------------------------------------------- life of a child */
 
-/* Takes the CPU time that was not counted yet. */
 static bool has_ended(struct pp_reader *reader, const struct left *left)
 {
-	struct rusage usage = {0};
-	uint64_t cpu_ns;
-
-	if (wait4(left->child, NULL, WNOHANG, &usage) == 0)
-		return false;
-	cpu_ns = pp_child_cpu_ns(&usage);
-	if (cpu_ns > left->counted_ns)
-		reader->past_cpu_ns += cpu_ns - left->counted_ns;
-	return true;
+	return pp_left_child_has_ended(&left->child, &reader->past_cpu_ns);
 }
 
 static bool wait_ended(struct pp_reader *reader, const struct left *left)
@@ -105,13 +95,13 @@ static void reap(struct pp_reader *reader)
 /* It reads for us only, so nothing comes to harm. */
 static void end_child(struct pp_reader *reader, uid_t uid)
 {
-	struct left left = {reader->child, uid, pp_child_running_ns(reader->child)};
+	struct left left;
 
 	if (!reader->child)
 		return;
+	left = (struct left){pp_leave_child(reader->child, &reader->past_cpu_ns), uid};
 	close(reader->fd);
 	kill(reader->child, SIGKILL);
-	reader->past_cpu_ns += left.counted_ns;
 	reader->child = 0;
 	reader->fd = -EBADF;
 	reader->answered = reader->number;
@@ -141,14 +131,6 @@ static int start_child(struct pp_reader *reader)
 
 /* ---------------------------------------------------------------- one request */
 
-static uid_t uid_of(pid_t pid)
-{
-	pid_t inner_pid;
-	uid_t uid;
-
-	return pp_proc_status(pid, &inner_pid, &uid) ? (uid_t)-1 : uid;
-}
-
 /* Whether another reader may be risked for pid. */
 static bool may_ask(struct pp_reader *reader, pid_t pid)
 {
@@ -160,7 +142,7 @@ static bool may_ask(struct pp_reader *reader, pid_t pid)
 	reap(reader);
 	if (!reader->left_cnt)
 		return true;
-	uid = uid_of(pid);
+	uid = pp_proc_uid(pid);
 	for (unsigned int i = 0; i < reader->left_cnt; i++)
 		cnt += reader->left[i].uid == uid;
 	return reader->left_cnt < LEFT_MAX && cnt < LEFT_A_USER;
@@ -279,7 +261,7 @@ static int give_up(struct pp_reader *reader, pid_t pid, const struct wait *wait)
 	/* it is at work: the answer will come, and is passed over then */
 	if (!is_asleep && wait->state != 'T' && wait->state != 't')
 		return -ETIME;
-	end_child(reader, in_hand ? uid_of(in_hand) : (uid_t)-1);
+	end_child(reader, in_hand ? pp_proc_uid(in_hand) : (uid_t)-1);
 	if (!is_asleep || !in_hand)
 		return -ETIME;
 	pp_silent_blame(in_hand, wait->is_short ? 0 : PP_STEP_SILENT_SEIZE,

@@ -77,6 +77,14 @@ struct pp_track {
 uint64_t pp_track_suspended_ns(void);
 
 /*
+ * The file of this identity, origin and name (pathprof_mapped_files_get), with a reference for the
+ * caller. A new one takes the share of the user whose process pid is.
+ */
+int pp_track_file(struct pp_track *track, pid_t pid, const struct pathprof_build_id *id,
+		  const struct pathprof_file *from, const char *name,
+		  struct pathprof_mapped_file **ret_file);
+
+/*
  * The piece a mapping of pid is, with a reference to its file for the caller. -ENOENT: none that
  * runs; -ENOSPC: no room for its name; -ENOMEM.
  */

@@ -55,6 +55,7 @@ struct callers {
 
 struct pp_window {
 	struct pp_window_config config;
+	uint32_t earlier_horizon; /* the source may have bursts of it yet */
 	struct pp_resolver resolver;
 	struct pathprof_profile profile;
 	struct pp_weigh *weigh;     /* writes to the profile */
@@ -112,6 +113,7 @@ int pp_window_new(struct pp_window **ret_window, const struct pp_window_config *
 	if (!window)
 		return -ENOMEM;
 	window->config = *config;
+	window->earlier_horizon = config->horizon;
 	window->resolver = *resolver;
 	r = pp_owners_new(&window->owners);
 	if (r == 0)
@@ -541,7 +543,8 @@ static uint32_t find_process(struct pp_window *window, const struct pp_counted *
 static int is_sound(const struct pp_window *window, const struct pathprof_burst *burst)
 {
 	return burst->version == PATHPROF_ABI_VERSION && burst->end < PATHPROF_END_CNT &&
-	       burst->horizon == window->config.horizon &&
+	       (burst->horizon == window->config.horizon ||
+		burst->horizon == window->earlier_horizon) &&
 	       burst->branch_cnt <= PATHPROF_BURST_MAX && burst->taken_cnt <= burst->branch_cnt &&
 	       burst->size_bytes ==
 		       sizeof(*burst) + burst->branch_cnt * sizeof(struct pathprof_branch);
@@ -552,6 +555,23 @@ static void add_held(struct pp_window *window, uint64_t held_ns)
 {
 	window->profile.totals.stopped_ns += held_ns;
 	window->held_ns += held_ns;
+}
+
+static void remember_held(struct pp_window *window, const struct pathprof_burst *burst)
+{
+	window->held[window->held_cnt++ % HELD_MAX] =
+		(struct held){burst->tid, burst->time_ns, burst->time_ns + burst->stopped_ns};
+}
+
+/*
+ * The source was at it when another length was set. One window holds bursts of one length, but its
+ * thread was held all the same.
+ */
+static void add_late(struct pp_window *window, const struct pathprof_burst *burst)
+{
+	drop(window, PATHPROF_DROP_BUSY, 1);
+	add_held(window, burst->stopped_ns);
+	remember_held(window, burst);
 }
 
 static void add_totals(struct pathprof_totals *totals, const struct pathprof_burst *burst)
@@ -598,12 +618,6 @@ static void add_clock(const struct arrival *arrival, uint64_t address, bool kern
 	if (clock.binary != PATHPROF_NO_INDEX)
 		clock.place = where.offset;
 	pathprof_profile_add_clock(&window->profile, &clock);
-}
-
-static void remember_held(struct pp_window *window, const struct pathprof_burst *burst)
-{
-	window->held[window->held_cnt++ % HELD_MAX] =
-		(struct held){burst->tid, burst->time_ns, burst->time_ns + burst->stopped_ns};
 }
 
 static bool was_held(const struct pp_window *window, const struct pp_cpu_sample *sample)
@@ -680,6 +694,10 @@ void pp_window_add_burst(void *context, const struct pathprof_burst *burst,
 
 	if (!is_sound(window, burst)) {
 		drop(window, PATHPROF_DROP_MALFORMED, 1);
+		return;
+	}
+	if (burst->horizon != window->config.horizon) {
+		add_late(window, burst);
 		return;
 	}
 	window->resolver.dispatch(window->resolver.context);
@@ -791,6 +809,8 @@ void pp_window_set_taken(struct pp_window *window, uint32_t taken_wanted)
 
 void pp_window_set_horizon(struct pp_window *window, uint32_t horizon)
 {
+	if (horizon != window->config.horizon)
+		window->earlier_horizon = window->config.horizon;
 	window->config.horizon = horizon;
 	window->profile.horizon = horizon;
 }

@@ -20,10 +20,11 @@ static int resolve(void *context, pid_t pid, uint64_t time_ns, uint64_t address,
 	return pp_track_resolve(context, pid, time_ns, address, ret_location);
 }
 
-static int jit_symbol(void *context, pid_t pid, uint64_t address, char *name, size_t name_size,
-		      uint64_t *ret_start, uint64_t *ret_len_bytes)
+static int jit_symbol(void *context, pid_t pid, const struct pathprof_build_id *code,
+		      uint64_t address, char *name, size_t name_size, uint64_t *ret_start,
+		      uint64_t *ret_len_bytes)
 {
-	return pp_track_jit_symbol(context, pid, address, name, name_size, ret_start,
+	return pp_track_jit_symbol(context, pid, code, address, name, name_size, ret_start,
 				   ret_len_bytes);
 }
 

@@ -113,8 +113,8 @@ static int find_symbol(const struct pp_resolver *resolver, const struct pathprof
 	if (pathprof_is_kernel(&code->id, code->name))
 		return resolver->kernel_symbol(resolver->context, place->address, name, name_size,
 					       ret_start, ret_len);
-	return resolver->jit_symbol(resolver->context, (pid_t)place->pid, place->address, name,
-				    name_size, ret_start, ret_len);
+	return resolver->jit_symbol(resolver->context, (pid_t)place->pid, &code->id, place->address,
+				    name, name_size, ret_start, ret_len);
 }
 
 static int store_symbols(const struct pathprof_profile *profile, const struct places *places,

@@ -6,6 +6,7 @@
 set -eu
 [ "${1:-}" != inside ] || own_processes=no # it is in one, under a process 1 that computes
 . "$(dirname "$0")/step_common.bash"
+. "$(dirname "$0")/../await.bash"
 init=$workload_dir/busy_init
 target=$workload_dir/half_busy
 step_needs "$build/bin/pathprofd" "$build/bin/pathprofctl" "$init" "$target"
@@ -13,27 +14,17 @@ kills=${KILLS:-3}
 
 # The stepper of the daemon DAEMON; waits for one that is started anew.
 stepper_of() { # DAEMON
-	local tries
-	for tries in $(seq 600); do
-		pgrep -P "$1" -x pathprof-step && return
-		sleep 0.1
-	done
-	return 1
+	await 600 0.1 pgrep -P "$1" -x pathprof-step
 }
 
 query() { sqlite3 -readonly "$work/db" "$1"; }
 
 bursts_stored() { query 'SELECT coalesce(sum(bursts), 0) FROM windows' 2>/dev/null || echo 0; }
 
+has_more_bursts() { [ "$(bursts_stored)" -gt "$1" ]; } # BEFORE
+
 # Waits until more bursts than before are stored.
-await_bursts() { # BEFORE
-	local tries
-	for tries in $(seq 1200); do
-		[ "$(bursts_stored)" -le "$1" ] || return 0
-		sleep 0.1
-	done
-	return 1
-}
+await_bursts() { await 1200 0.1 has_more_bursts "$1"; } # BEFORE
 
 # Outside: everything below runs again as the child of a busy process 1.
 if [ "${1:-}" != inside ]; then

@@ -464,6 +464,13 @@ fresh
 record --value "$place:1" -- "$values" 1000 >"$tmp/out" || true
 check by-place "$place: $(cat "$tmp/err")" test "$(figure pushed 1 executed)" = 1000
 
+# What is not in the shares cannot be read: the shares are not all there is to say.
+sqlite3 "$db" "VACUUM INTO '$tmp/damaged.db'"
+sqlite3 "$tmp/damaged.db" 'DROP TABLE value_drops'
+status=0
+"$ctl" --db "$tmp/damaged.db" values >"$tmp/out" 2>"$tmp/err" || status=$?
+check damaged "exit status $status" test $status = 1
+
 # ------------------------------------------------------------------ forgetting
 check forget "$("$ctl" --db "$db" values --forget 2>&1)" "$ctl" --db "$db" values --forget
 rows=$(sql "SELECT (SELECT count(*) FROM value_sites) + (SELECT count(*) FROM value_tops)")

@@ -62,6 +62,20 @@ static void test_tells_changes_only(void)
 	CU_ASSERT_TRUE(pp_busy_look(&busy, busy.seen_ns + LOOK_NS, busy.user_ns + 4 * LOOK_NS));
 }
 
+/* A load that grows by 6 % at a time doubles in the end. */
+static void test_small_changes_add_up(void)
+{
+	struct pp_busy busy = after(begin(64), 20, 8);
+	double told = busy.cpus;
+
+	for (int i = 0; i < 20; i++)
+		if (pp_busy_look(&busy, busy.seen_ns + LOOK_NS,
+				 busy.user_ns + (uint64_t)(1.12 * busy.cpus * LOOK_NS)))
+			told = busy.cpus;
+	CU_ASSERT(busy.cpus > 20);
+	CU_ASSERT(busy.cpus < 1.11 * told);
+}
+
 static void test_time_that_stands_still(void)
 {
 	struct pp_busy busy = begin(4);
@@ -79,6 +93,7 @@ static const struct unit_test tests[] = {
 	{"a fifth of a CPU at least, all at most", test_bounds},
 	{"follows a load in seconds", test_follows_in_seconds},
 	{"tells what is worth telling", test_tells_changes_only},
+	{"tells of small changes that add up", test_small_changes_add_up},
 	{"one CPU at first; times that stand still or fall back", test_time_that_stands_still},
 };
 UNIT_SUITE(busy, tests)

@@ -497,6 +497,51 @@ static void test_full_table(void)
 	end_scene();
 }
 
+/* The first branch of another place than not_from that ends a segment. */
+static struct pathprof_lbr_entry bounding_branch(uint64_t not_from)
+{
+	uint32_t at = 0;
+
+	while (at < scene->stream_cnt && !(scene->stream[at].taken && bounds(&scene->stream[at]) &&
+					   scene->stream[at].from != not_from))
+		at++;
+	CU_ASSERT_FATAL(at < scene->stream_cnt);
+	return (struct pathprof_lbr_entry){scene->stream[at].from, scene->stream[at].next};
+}
+
+static void count_once(const struct pathprof_lbr_entry *entry, bool define)
+{
+	send(entry->from, entry, 1, define);
+}
+
+/* The first segment is read when it comes again, so its paths stand behind those of the second. */
+static void test_full_table_keeps_paths(void)
+{
+	const struct pathprof_lbr_entry wrong = {1, 2};
+	struct pathprof_segment segment = {.branch_cnt = 1};
+	struct pathprof_lbr_entry first, second;
+
+	make_scene(&programs[2], TAKEN);
+	run_stream(20000);
+	first = bounding_branch(0);
+	second = bounding_branch(first.from);
+	segment.start = TAG(first.from);
+	segment.desc = desc_of(&first, 1);
+	pp_chain_counts_define(scene->counts, CPU, &segment, &wrong, 1);
+	count_once(&second, true);
+	count_once(&first, true);
+	CU_ASSERT_EQUAL(scene->got.cnt, 2);
+	scene->naive = scene->got;
+	scene->got.cnt = 0;
+	world.gone = true;
+	for (uint32_t i = 0; i < PP_CHAIN_COUNTS_SEGMENT_MAX; i++)
+		define_number(i, false);
+	count_once(&second, false);
+	count_once(&first, false);
+	CU_ASSERT(same(&scene->naive, &scene->got));
+	end_scene();
+}
+
 /* A reconstructor is forgotten when the mappings of its process have changed. */
 static void test_changed_mappings(void)
 {
@@ -533,6 +578,8 @@ static const struct unit_test tests[] = {
 	{"segments outlive a session, numbers do not", test_segments_outlive_sessions},
 	{"a segment defined again is read anew", test_defined_again},
 	{"a full table keeps what is counted", test_full_table},
+	{"a full table keeps the paths of a segment that was read late",
+	 test_full_table_keeps_paths},
 	{"what was read is forgotten when mappings change", test_changed_mappings},
 };
 UNIT_SUITE(chain_counts, tests)

@@ -163,6 +163,55 @@ static void test_family(void)
 	pp_clock_free(clock);
 }
 
+/* The child starts one of its own as soon as it has events itself. */
+static void let_go(void *context)
+{
+	int *go = context;
+
+	if (*go < 0)
+		return;
+	CU_ASSERT_EQUAL(write(*go, "", 1), 1);
+	await_grandchild();
+	close(*go);
+	*go = -1;
+}
+
+static void count_grandchild(void *context, const struct pp_cpu_sample *sample)
+{
+	*(uint64_t *)context += sample->pid == *grandchild;
+}
+
+/* One that starts while events are opened is counted once, though it inherits events. */
+static void test_start_while_opening(void)
+{
+	int go;
+	const pid_t child = start(&go);
+	const struct pp_cpu_clock_config config = {
+		.only_pid = child,
+		.period_ns = SECOND_NS / HZ,
+		.jitter_ns = SECOND_NS / HZ / 10,
+		.ring_pages = 64,
+		.opened = let_go,
+		.opened_context = &go,
+	};
+	struct pp_cpu_clock *clock = NULL;
+	uint64_t cnt = 0;
+	int code = pp_cpu_clock_open(&clock, &config);
+
+	let_go(&go);
+	CU_ASSERT_EQUAL(waitpid(child, NULL, 0), child);
+	if (code == -EACCES || code == -EPERM) {
+		unit_skip("perf_event_open is refused");
+		return;
+	}
+	CU_ASSERT_EQUAL_FATAL(code, 0);
+	pp_cpu_clock_read(clock, count_grandchild, &cnt);
+	printf("%llu samples of %d ms\n", (unsigned long long)cnt, RUN_MS);
+	CU_ASSERT(cnt > 0);
+	CU_ASSERT((double)cnt < 1.5 * HZ * RUN_MS / 1000);
+	pp_cpu_clock_free(clock);
+}
+
 static void test_helper_is_left_out(void)
 {
 	struct seen seen = {0};
@@ -321,6 +370,7 @@ static void test_program_in_step(void)
 
 static const struct unit_test tests[] = {
 	{"a family's samples are its CPU time", test_family},
+	{"a process that starts while events are opened counts once", test_start_while_opening},
 	{"the process that helps is left out", test_helper_is_left_out},
 	{"a process that is not there is told", test_nobody_to_follow},
 	{"a program in step with the clock gets its time", test_program_in_step},

@@ -91,8 +91,23 @@ static void test_function_that_runs_another_way(void)
 	expect(paths, 3, ": most in step on path 70 (was 0.1 %, now 18.6 % of its runs); kl_");
 }
 
+/* Names are cut, yet neither's share is put on the other. */
+static void test_functions_that_begin_alike(void)
+{
+	static const char alike[] = "0123456789012345678901234567890123456789"
+				    "0123456789012345678901234567890123456789";
+	char first[100], second[100];
+	const struct path paths[] = {{first, 0.1, 0.3}, {second, 0.4, 0.1}, {first, 0.05, 0.15}};
+
+	snprintf(first, sizeof(first), "%s_first", alike);
+	snprintf(second, sizeof(second), "%s_second", alike);
+	expect(paths, 3, "9 (was 15 %, now 45 % of its runs), 0");
+	expect(paths, 3, "9 (was 40 %, now 10 %); kl_");
+}
+
 static const struct unit_test tests[] = {
 	{"a function that runs more is told with its share", test_function_that_runs_more},
 	{"of one that runs another way a path is told", test_function_that_runs_another_way},
+	{"functions whose names begin alike are told apart", test_functions_that_begin_alike},
 };
 UNIT_SUITE(drift_message, tests)

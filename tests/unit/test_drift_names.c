@@ -607,6 +607,12 @@ static void test_answers(void)
 	CU_ASSERT_STRING_EQUAL(answer.paths[0].source, "x.c:1");
 	CU_ASSERT(answer.function_cnt == 2 && answer.functions[1] == 9);
 	pp_names_answer_release(&answer);
+	bad = good;
+	memcpy(bad.texts, "\302\233mx\303\251:1", sizeof(bad.texts));
+	CU_ASSERT_EQUAL_FATAL(pp_names_parse(&bad, sizeof(bad), 1, &code, &answer), 0);
+	CU_ASSERT_STRING_EQUAL(answer.paths[0].name, "??m");
+	CU_ASSERT_STRING_EQUAL(answer.paths[0].source, "x\303\251:1");
+	pp_names_answer_release(&answer);
 	for (size_t len = 0; len < sizeof(good); len++)
 		CU_ASSERT_EQUAL(parse(&good, len, 1), -EBADMSG);
 	CU_ASSERT_EQUAL(parse(&good, sizeof(good), 2), -EBADMSG);

@@ -337,6 +337,61 @@ static void test_restart_in_the_past(void)
 	bench_release(&b);
 }
 
+/*
+ * A subject remembers cnt windows, too few for any to be joined, one after another in time, and the
+ * last ends at last_ns.
+ */
+static void check_order(const struct pp_drift_subject *subject, uint32_t cnt, int64_t last_ns)
+{
+	const struct pathprof_rolling *rolling = &subject->rolling;
+	int64_t end_ns = 0;
+
+	CU_ASSERT_EQUAL(rolling->base.cnt + rolling->recent_cnt, cnt);
+	for (uint32_t i = 0; i < rolling->base.cnt; i++) {
+		CU_ASSERT(rolling->base.buckets[i].begin_ns > end_ns);
+		end_ns = rolling->base.buckets[i].end_ns;
+	}
+	for (uint32_t i = 0; i < rolling->recent_cnt; i++) {
+		CU_ASSERT(rolling->recent[i].end_ns > end_ns);
+		end_ns = rolling->recent[i].end_ns;
+	}
+	CU_ASSERT_EQUAL(end_ns, last_ns);
+}
+
+/* All windows lie ahead: they come along as they lie, and a window from now on is newer. */
+static void test_restart_behind_all_windows(void)
+{
+	struct bench b;
+
+	bench_init(&b);
+	set_clock(&b, 5, true);
+	windows(&b, 0, 8);
+	set_clock(&b, -5, false);
+	restart(&b);
+	CU_ASSERT_EQUAL_FATAL(b.drift->subjects.cnt, 1);
+	check_order(b.drift->subjects.list[0], 8, b.drift->common.end_ns);
+	b.now_ns = b.drift->common.end_ns;
+	windows(&b, 3, 2);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_FIRING);
+	bench_release(&b);
+}
+
+/* The first windows lie ahead: those after the clock was set back are newer all the same. */
+static void test_restart_behind_some_windows(void)
+{
+	struct bench b;
+
+	bench_init(&b);
+	set_clock(&b, 5, true);
+	windows(&b, 0, 3);
+	set_clock(&b, -5, true);
+	windows(&b, 0, 4);
+	restart(&b);
+	CU_ASSERT_EQUAL_FATAL(b.drift->subjects.cnt, 1);
+	check_order(b.drift->subjects.list[0], 7, b.now_ns);
+	bench_release(&b);
+}
+
 /* A restart makes the same baseline of the store as the windows made when they came. */
 static void test_restart_restores_baseline(void)
 {
@@ -472,6 +527,18 @@ static void test_pinned(void)
 	bench_release(&b);
 }
 
+/* What is no directory, or cannot be read for a while, is tried again. */
+static void test_pinned_where_nothing_can_be_read(void)
+{
+	struct pp_pinned pinned = {.directory = "/proc/self/status"};
+
+	pp_pinned_refresh(&pinned);
+	CU_ASSERT_EQUAL(pinned.file_cnt, 0);
+	CU_ASSERT_EQUAL(pinned.read.tv_sec, 0);
+	CU_ASSERT_EQUAL(pinned.read.tv_nsec, 0);
+	CU_ASSERT(pp_log_any(&pinned.trouble));
+}
+
 static void test_bounds(void)
 {
 	struct bench b;
@@ -510,7 +577,8 @@ static int hear(void *context, const struct pathprof_message_row *row)
 	snprintf(told, sizeof(told), "%s", row->json);
 	snprintf(told_summary, sizeof(told_summary), "%s", row->summary);
 	snprintf(told_rule, sizeof(told_rule), "%s", row->rule);
-	CU_ASSERT_STRING_EQUAL(row->metric, strstr(row->summary, "not seen") ? "" : "kl_corrected");
+	CU_ASSERT_STRING_EQUAL(row->metric,
+			       strstr(row->summary, "not measured") ? "" : "kl_corrected");
 	told_fired = row->fired;
 	told_cnt++;
 	return 0;
@@ -669,7 +737,7 @@ static void test_one_cause_two_metrics(void)
 	bench_release(&b);
 }
 
-/* Nobody knows whether what was not seen runs as before. */
+/* Nobody knows whether what was not measured runs as before. */
 static void test_message_of_what_is_gone(void)
 {
 	struct bench b;
@@ -681,9 +749,57 @@ static void test_message_of_what_is_gone(void)
 	settle(&b);
 	CU_ASSERT_EQUAL(hear_all(&b), 2);
 	CU_ASSERT_FALSE(told_fired);
-	CU_ASSERT(told_like("/bin/program on * was not seen for 1h: the alert of rule \"fast\" that"
-			    " fired at 20* UTC is closed, and nobody knows whether it runs as"
-			    " before"));
+	CU_ASSERT(told_like(
+		"/bin/program on * was not measured for 1h: the alert of rule \"fast\" that"
+		" fired at 20* UTC is closed, and nobody knows whether it runs as"
+		" before"));
+	bench_release(&b);
+}
+
+/* A binary that runs too little for a figure was seen all the time. */
+static void test_message_of_what_runs_little(void)
+{
+	struct bench b;
+
+	bench_init(&b);
+	windows(&b, 0, 8);
+	windows(&b, 3, 2);
+	for (int i = 0; i < 66; i++) {
+		begin_window(&b);
+		run_program(&b, 1, "/bin/program", "", 3, 10);
+		end_window(&b);
+	}
+	settle(&b);
+	CU_ASSERT_EQUAL(hear_all(&b), 2);
+	CU_ASSERT(told_like("/bin/program on * was not measured for 1h: *"));
+	bench_release(&b);
+}
+
+static const char *baseline_of(const struct bench *b, const char *rule)
+{
+	for (uint32_t i = 0; i < b->drift->alerts.cnt; i++)
+		if (!strcmp(b->drift->alerts.list[i]->rule, rule))
+			return b->drift->alerts.list[i]->baseline;
+	return "";
+}
+
+/* An alert that fires keeps its state, and names the baseline that it is held against. */
+static void test_rule_with_another_baseline(void)
+{
+	struct bench b;
+
+	bench_init(&b);
+	windows(&b, 0, 8);
+	windows(&b, 3, 2);
+	settle(&b);
+	CU_ASSERT_STRING_EQUAL(baseline_of(&b, "fast"), PATHPROF_BASELINE_ROLLING);
+	strcpy(b.config.alerts[0].baseline, "good");
+	CU_ASSERT_EQUAL(pp_drift_configure(b.drift, &b.config, NULL), 0);
+	CU_ASSERT_STRING_EQUAL(baseline_of(&b, "fast"), "good");
+	windows(&b, 3, 1);
+	restart(&b);
+	CU_ASSERT_STRING_EQUAL(baseline_of(&b, "fast"), "good");
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_FIRING);
 	bench_release(&b);
 }
 
@@ -930,15 +1046,22 @@ static const struct unit_test tests[] = {
 	{"a clock that is set rings nothing and hides nothing", test_clock_set},
 	{"a clock that is set moves when a baseline was renewed", test_clock_set_after_renewal},
 	{"states ahead of a clock that was set back come along", test_restart_in_the_past},
+	{"windows ahead of a clock that was set back come along", test_restart_behind_all_windows},
+	{"windows after a clock was set back are the newest", test_restart_behind_some_windows},
 	{"a restart makes the same baseline again", test_restart_restores_baseline},
 	{"an alert of what runs no more resolves", test_what_is_gone_resolves},
 	{"containers and builds are kept apart", test_containers_and_builds_apart},
 	{"a build that cannot be read in one container is tried in another",
 	 test_naming_takes_turns},
 	{"pinned baselines come, are judged by and go", test_pinned},
+	{"baselines that cannot be read now are looked for again",
+	 test_pinned_where_nothing_can_be_read},
 	{"subjects and memory are bounded", test_bounds},
 	{"what is told names paths", test_message},
 	{"what is told of a program that is gone", test_message_of_what_is_gone},
+	{"what runs too little to be measured is not told as gone",
+	 test_message_of_what_runs_little},
+	{"an alert names the baseline that its rule has", test_rule_with_another_baseline},
 	{"a change that stays is told as a new normal", test_message_of_a_new_normal},
 	{"two rules of one cause are one message", test_one_cause_one_message},
 	{"a rule that was told of is over by its own figure", test_one_cause_two_metrics},

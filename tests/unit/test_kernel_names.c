@@ -25,7 +25,8 @@ static const char list[] = "0000000000000000 A fixed_percpu_data\n"
 			   "ffffffffc0002000 t second\t[module]\n"
 			   "ffffffffc0001000 t first\t[module]\n";
 
-static struct pp_kernel_names *names_of(const char *text)
+/* The caller closes *ret_fd, by which the list can be changed. */
+static struct pp_kernel_names *names_by(const char *text, int *ret_fd)
 {
 	struct pp_kernel_names *names = NULL;
 	char path[] = "/tmp/kernel_names.XXXXXX";
@@ -33,10 +34,25 @@ static struct pp_kernel_names *names_of(const char *text)
 
 	CU_ASSERT_FATAL(fd >= 0);
 	CU_ASSERT_EQUAL_FATAL(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-	close(fd);
 	CU_ASSERT_EQUAL_FATAL(pp_kernel_names_open(&names, path, false, "boot"), 0);
 	unlink(path);
+	*ret_fd = fd;
 	return names;
+}
+
+static struct pp_kernel_names *names_of(const char *text)
+{
+	int fd;
+	struct pp_kernel_names *names = names_by(text, &fd);
+
+	close(fd);
+	return names;
+}
+
+static void change(int fd, const char *text)
+{
+	CU_ASSERT_EQUAL(ftruncate(fd, 0), 0);
+	CU_ASSERT_EQUAL(pwrite(fd, text, strlen(text), 0), (ssize_t)strlen(text));
 }
 
 static void check_at(struct pp_kernel_names *names, uint64_t address, const char *name,
@@ -44,7 +60,7 @@ static void check_at(struct pp_kernel_names *names, uint64_t address, const char
 {
 	struct pp_kernel_function function = {.name = ""};
 
-	CU_ASSERT_EQUAL(pp_kernel_names_at(names, address, &function), 0);
+	CU_ASSERT_EQUAL(pp_kernel_names_at(names, address, 0, &function), 0);
 	CU_ASSERT_STRING_EQUAL(function.name, name);
 	CU_ASSERT_EQUAL(function.offset, start - TEXT);
 	CU_ASSERT_EQUAL(function.len_bytes, len);
@@ -63,9 +79,9 @@ static void test_functions(void)
 	check_at(names, TEXT + 0x100, "__pfx_do_work", TEXT + 0x100, 0x10);
 	check_at(names, 0xffffffffc0001fff, "first [module]", 0xffffffffc0001000, 0x1000);
 	check_at(names, 0xffffffffc0002000, "second [module]", 0xffffffffc0002000, 0x10000);
-	CU_ASSERT_EQUAL(pp_kernel_names_at(names, TEXT - 1, &function), -ENOENT);
-	CU_ASSERT_EQUAL(pp_kernel_names_at(names, 0xffffffffc0012000, &function), -ENOENT);
-	CU_ASSERT_EQUAL(pp_kernel_names_at(names, TEXT + 0x200 + 0x10000, &function), -ENOENT);
+	CU_ASSERT_EQUAL(pp_kernel_names_at(names, TEXT - 1, 0, &function), -ENOENT);
+	CU_ASSERT_EQUAL(pp_kernel_names_at(names, 0xffffffffc0012000, 0, &function), -ENOENT);
+	CU_ASSERT_EQUAL(pp_kernel_names_at(names, TEXT + 0x200 + 0x10000, 0, &function), -ENOENT);
 	CU_ASSERT_EQUAL(pp_kernel_names_id(names)->kind, PATHPROF_ID_JIT);
 	pp_kernel_names_free(names);
 }
@@ -79,13 +95,52 @@ static void test_hidden(void)
 			       *empty = names_of("");
 	struct pp_kernel_function function;
 
-	CU_ASSERT_EQUAL(pp_kernel_names_at(hidden, TEXT + 0x110, &function), -EACCES);
-	CU_ASSERT_EQUAL(pp_kernel_names_at(hidden, TEXT + 0x110, &function), -EACCES);
-	CU_ASSERT_EQUAL(pp_kernel_names_at(no_text, TEXT + 0x110, &function), -EACCES);
-	CU_ASSERT_EQUAL(pp_kernel_names_at(empty, TEXT, &function), -EACCES);
+	CU_ASSERT_EQUAL(pp_kernel_names_at(hidden, TEXT + 0x110, 0, &function), -EACCES);
+	CU_ASSERT_EQUAL(pp_kernel_names_at(hidden, TEXT + 0x110, 0, &function), -EACCES);
+	CU_ASSERT_EQUAL(pp_kernel_names_at(no_text, TEXT + 0x110, 0, &function), -EACCES);
+	CU_ASSERT_EQUAL(pp_kernel_names_at(empty, TEXT, 0, &function), -EACCES);
 	pp_kernel_names_free(hidden);
 	pp_kernel_names_free(no_text);
 	pp_kernel_names_free(empty);
+}
+
+static void check_name(struct pp_kernel_names *names, uint64_t now_ns, const char *name)
+{
+	struct pp_kernel_function function = {.name = ""};
+
+	CU_ASSERT_EQUAL(pp_kernel_names_at(names, 0xffffffffc0001000, now_ns, &function), 0);
+	CU_ASSERT_STRING_EQUAL(function.name, name);
+}
+
+/* One module goes, and another comes to lie there. A list that shows nothing changes nothing. */
+static void test_reload(void)
+{
+	int fd;
+	struct pp_kernel_names *names = names_by(list, &fd);
+
+	check_name(names, 5, "first [module]");
+	change(fd, "ffffffff81000000 T _text\nffffffffc0001000 t other\t[another]\n");
+	check_name(names, PP_KERNEL_NAMES_REREAD_NS, "first [module]");
+	check_name(names, 5 + PP_KERNEL_NAMES_REREAD_NS, "other [another]");
+	change(fd, "0000000000000000 T _text\n");
+	check_name(names, 5 + 2 * PP_KERNEL_NAMES_REREAD_NS, "other [another]");
+	close(fd);
+	pp_kernel_names_free(names);
+}
+
+/* What could not be read once is tried again. */
+static void test_failure(void)
+{
+	int fd;
+	struct pp_kernel_names *names = names_by("", &fd);
+	struct pp_kernel_function function;
+
+	CU_ASSERT_EQUAL(pp_kernel_names_at(names, TEXT, 5, &function), -EACCES);
+	change(fd, list);
+	CU_ASSERT_EQUAL(pp_kernel_names_at(names, TEXT, 6, &function), -EACCES);
+	check_name(names, 5 + PP_KERNEL_NAMES_REREAD_NS, "first [module]");
+	close(fd);
+	pp_kernel_names_free(names);
 }
 
 /* A line of nonsense is nobody's function, and a name is cut rather than read beyond. */
@@ -100,7 +155,7 @@ static void test_odd_lines(void)
 		 "ffffffff81000200 T %0600d\n",
 		 7);
 	names = names_of(text);
-	CU_ASSERT_EQUAL(pp_kernel_names_at(names, TEXT + 0x200, &function), 0);
+	CU_ASSERT_EQUAL(pp_kernel_names_at(names, TEXT + 0x200, 0, &function), 0);
 	CU_ASSERT_EQUAL(strlen(function.name), 255 + 1 + 63);
 	check_at(names, TEXT + 0x100, "_text", TEXT, 0x200);
 	pp_kernel_names_free(names);
@@ -130,7 +185,7 @@ static int takes_input(void)
 	unlink(path);
 	if (r == 0 &&
 	    (!input_is("/dev/null") ||
-	     pp_kernel_names_at(names, TEXT + 0x110, &(struct pp_kernel_function){0}) < 0))
+	     pp_kernel_names_at(names, TEXT + 0x110, 0, &(struct pp_kernel_function){0}) < 0))
 		r = 4;
 	pp_kernel_names_free(names);
 	return r;
@@ -150,6 +205,8 @@ static void test_input(void)
 static const struct unit_test tests[] = {
 	{"functions by address and by offset", test_functions},
 	{"hidden addresses", test_hidden},
+	{"a module that lies where another lay", test_reload},
+	{"a list that could not be read is read again", test_failure},
 	{"odd lines", test_odd_lines},
 	{"the list as standard input", test_input},
 };

@@ -455,6 +455,39 @@ static void test_clear(void)
 	pathprof_profile_release(&p);
 }
 
+static uint32_t fill_clocks(struct pathprof_profile *p)
+{
+	struct pathprof_clock_count clock = {.samples = 1};
+
+	add_names(p, 1, 1);
+	for (uint32_t i = 0; i < 50000; i++) {
+		clock.place = i;
+		pathprof_profile_add_clock(p, &clock);
+	}
+	return p->clock_cnt;
+}
+
+/* A window that is full of paths leaves the next one as much memory for places as it had. */
+static void test_clear_when_full(void)
+{
+	struct pathprof_path_count path = {.length = 3, .samples = 1, .weight = 1};
+	struct pathprof_profile p;
+	uint32_t before;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 1 << 20), 0);
+	before = fill_clocks(&p);
+	pathprof_profile_clear(&p);
+	add_names(&p, 1, 1);
+	for (uint32_t i = 0; i < 50000; i++) {
+		path.start = i;
+		pathprof_profile_add_path(&p, &path);
+	}
+	CU_ASSERT(p.totals.drops[PATHPROF_DROP_TABLE_FULL] > 0);
+	pathprof_profile_clear(&p);
+	CU_ASSERT_EQUAL(fill_clocks(&p), before);
+	pathprof_profile_release(&p);
+}
+
 static void test_identity_of_binaries(void)
 {
 	struct pathprof_build_id a = make_id(1), b = make_id(1);
@@ -594,6 +627,7 @@ static const struct unit_test tests[] = {
 	{"without memory everything is dropped and counted", test_no_memory_at_all},
 	{"names count against the bound, clear gives them back", test_long_names_count},
 	{"clear empties and keeps the memory", test_clear},
+	{"clear after a full window gives the memory back", test_clear_when_full},
 	{"binaries differ by bytes, length and kind", test_identity_of_binaries},
 	{"processes differ by pid, start and exec count", test_identity_of_processes},
 	{"malformed counts are dropped", test_malformed_counts},

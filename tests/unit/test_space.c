@@ -517,6 +517,50 @@ static void test_names_are_bounded(void)
 	pathprof_mapped_files_release(&files);
 }
 
+/* Names of a user until there is no room for more. How many. */
+static uint32_t fill_names(struct pathprof_mapped_files *files, uint32_t uid)
+{
+	struct pathprof_mapped_file *file;
+	char name[4096];
+	uint32_t cnt = 0;
+
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = 0;
+	for (; cnt < 10000; cnt++) {
+		int len_bytes = snprintf(name, sizeof(name), "%u/%u", uid, cnt);
+
+		name[len_bytes] = '/';
+		if (pathprof_mapped_files_get_for(files, uid, NULL, NULL, name, &file))
+			break;
+		pathprof_mapped_file_put(file);
+	}
+	return cnt;
+}
+
+/* One user takes half of what the others leave, so that the next one finds room. */
+static void test_names_of_users(void)
+{
+	struct pathprof_mapped_files files;
+	struct pathprof_mapped_file *file;
+	uint32_t first, second;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_mapped_files_init(&files), 0);
+	first = fill_names(&files, 1000);
+	CU_ASSERT(files.bytes < PATHPROF_MAPPED_FILES_BYTES_MAX / 2 + 8192);
+	second = fill_names(&files, 1000 + PATHPROF_MAPPED_USER_BUCKETS);
+	CU_ASSERT(second > first / 2 - 2 && second < first / 2 + 2);
+	CU_ASSERT_EQUAL(pathprof_mapped_files_get_for(&files, 1000, NULL, NULL, "new", &file),
+			-ENOSPC);
+	CU_ASSERT_EQUAL_FATAL(pathprof_mapped_files_get_for(&files, 1001, NULL, NULL, "new", &file),
+			      0);
+	/* what another brought is found, and what goes makes room for whose it was */
+	CU_ASSERT_EQUAL(pathprof_mapped_files_get_for(&files, 1000, NULL, NULL, "new", &file), 0);
+	pathprof_mapped_files_sweep(&files);
+	CU_ASSERT_EQUAL(files.bytes, sizeof(*file) + sizeof("new"));
+	CU_ASSERT(fill_names(&files, 1000) + 1 >= first);
+	pathprof_mapped_files_release(&files);
+}
+
 static struct pp_image *add_large(struct pp_track *track, pid_t pid, uint32_t piece_cnt)
 {
 	struct pp_image *image = NULL;
@@ -687,6 +731,7 @@ static const struct unit_test tests[] = {
 	{"live images are bounded", test_live_images_are_bounded},
 	{"all pieces are replaced in one go", test_all_are_replaced_at_once},
 	{"names are bounded", test_names_are_bounded},
+	{"a user has a share of the names", test_names_of_users},
 	{"the memory of all spaces is bounded", test_spaces_are_bounded},
 };
 UNIT_SUITE(space, tests)

@@ -807,8 +807,18 @@ static void write_perf_map(int in, int out, const char *argument)
 	unlink(path);
 }
 
+static struct pathprof_build_id code_of(struct pp_track *track, pid_t pid)
+{
+	struct pp_image *image = pp_images_newest(&track->images, pid);
+	struct pp_image_detail *detail = image ? pp_track_detail(track, image) : NULL;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(detail);
+	return detail->jit_id;
+}
+
 static void check_jit_symbols(bool no_perf)
 {
+	struct pathprof_build_id code;
 	struct pp_track *track = new_track(no_perf, 0);
 	struct child child = start(write_perf_map, NULL);
 	uint64_t begin = 0, len_bytes = 0;
@@ -817,20 +827,57 @@ static void check_jit_symbols(bool no_perf)
 	CU_ASSERT_EQUAL(hear(&child), 1);
 	CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
 	CU_ASSERT_EQUAL_FATAL(scan_soon(track, child.pid), 0);
-	CU_ASSERT_EQUAL(pp_track_jit_symbol(track, child.pid, 0x70ff, name, sizeof(name), &begin,
-					    &len_bytes),
+	code = code_of(track, child.pid);
+	CU_ASSERT_EQUAL(pp_track_jit_symbol(track, child.pid, &code, 0x70ff, name, sizeof(name),
+					    &begin, &len_bytes),
 			0);
 	CU_ASSERT_STRING_EQUAL(name, "interpreter loop");
 	CU_ASSERT(begin == 0x7000 && len_bytes == 0x100);
-	CU_ASSERT_EQUAL(pp_track_jit_symbol(track, child.pid, 0x7000, name, 6, &begin, &len_bytes),
-			0);
+	CU_ASSERT_EQUAL(
+		pp_track_jit_symbol(track, child.pid, &code, 0x7000, name, 6, &begin, &len_bytes),
+		0);
 	CU_ASSERT_STRING_EQUAL(name, "inter");
-	CU_ASSERT_EQUAL(pp_track_jit_symbol(track, child.pid, 0x7100, name, sizeof(name), &begin,
-					    &len_bytes),
+	CU_ASSERT_EQUAL(pp_track_jit_symbol(track, child.pid, &code, 0x7100, name, sizeof(name),
+					    &begin, &len_bytes),
 			-ENOENT);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", child.pid);
 	finish(&child);
 	unlink(path);
+	pp_track_free(track);
+}
+
+/* What a program named stays its own when its process executes another. */
+static void test_jit_symbols_after_exec(void)
+{
+	struct pp_track *track = new_track(true, 0);
+	struct child child = start(write_perf_map, NULL);
+	struct pp_perf_record exec = {
+		.kind = PP_PERF_EXEC, .pid = child.pid, .tid = child.pid, .comm = "other"};
+	struct pathprof_build_id before, after;
+	uint64_t begin, len_bytes;
+	char name[64] = "", path[64];
+
+	CU_ASSERT_EQUAL(hear(&child), 1);
+	CU_ASSERT_EQUAL_FATAL(scan_soon(track, child.pid), 0);
+	before = code_of(track, child.pid);
+	CU_ASSERT_EQUAL(pp_track_jit_symbol(track, child.pid, &before, 0x7000, name, sizeof(name),
+					    &begin, &len_bytes),
+			0);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", child.pid);
+	CU_ASSERT_EQUAL(unlink(path), 0);
+	exec.time_ns = now_ns();
+	pp_track_apply(track, &exec);
+	after = code_of(track, child.pid);
+	CU_ASSERT_FALSE(same_id(&before, &after));
+	CU_ASSERT_EQUAL(pp_track_jit_symbol(track, child.pid, &after, 0x7000, name, sizeof(name),
+					    &begin, &len_bytes),
+			-ENOENT);
+	name[0] = 0;
+	CU_ASSERT_EQUAL(pp_track_jit_symbol(track, child.pid, &before, 0x7000, name, sizeof(name),
+					    &begin, &len_bytes),
+			0);
+	CU_ASSERT_STRING_EQUAL(name, "interpreter loop");
+	finish(&child);
 	pp_track_free(track);
 }
 
@@ -874,6 +921,7 @@ static const struct unit_test tests[] = {
 	{"text that was moved to other memory stays the file's", test_moved_text},
 	{"repairs are limited in rate", test_repairs_are_limited},
 	{"generated code has the names its process wrote", test_jit_symbols},
+	{"generated code keeps its names across an exec", test_jit_symbols_after_exec},
 	{"a process that is not there is refused", test_no_such_process},
 };
 UNIT_SUITE(track, tests)

@@ -476,12 +476,44 @@ static void test_other_horizon(void)
 	pp_window_add_burst(scene.window, &burst, branches);
 	pp_window_set_horizon(scene.window, 1024);
 	pp_window_add_burst(scene.window, &burst, branches);
-	burst.horizon = 0;
-	pp_window_add_burst(scene.window, &burst, branches);
 	burst.horizon = 512;
 	pp_window_add_burst(scene.window, &burst, branches);
-	CU_ASSERT_EQUAL(totals->drops[PATHPROF_DROP_MALFORMED], 3);
+	CU_ASSERT_EQUAL(totals->drops[PATHPROF_DROP_MALFORMED], 2);
 	CU_ASSERT_EQUAL(totals->bursts, 1);
+	scene_release(&scene);
+}
+
+/* One that was under way when another length was set held its thread, and is not malformed. */
+static void test_earlier_horizon(void)
+{
+	const struct pathprof_totals *totals;
+	struct pp_cpu_sample sample = {.address = BASE};
+	struct pathprof_branch branches[64];
+	struct pathprof_burst burst;
+	unsigned int seed = 23;
+	struct scene scene;
+
+	scene_init(&scene, 8 << 20);
+	totals = &pp_window_profile(scene.window)->totals;
+	random_burst(&seed, &burst, branches);
+	reach(&burst, branches, 1024, &seed);
+	burst.pid = burst.tid = 1;
+	burst.stopped_ns = 500;
+	pp_window_set_horizon(scene.window, 1024);
+	pp_window_set_horizon(scene.window, 512);
+	pp_window_set_horizon(scene.window, 512);
+	pp_window_add_burst(scene.window, &burst, branches);
+	CU_ASSERT_EQUAL(totals->drops[PATHPROF_DROP_MALFORMED], 0);
+	CU_ASSERT_EQUAL(totals->drops[PATHPROF_DROP_BUSY], 1);
+	CU_ASSERT_EQUAL(totals->bursts, 0);
+	CU_ASSERT_EQUAL(totals->stopped_ns, 500);
+	sample.pid = sample.tid = 1;
+	sample.time_ns = burst.time_ns + 499;
+	pp_window_add_clock(scene.window, &sample);
+	CU_ASSERT_EQUAL(totals->clock_samples, 0);
+	sample.time_ns++;
+	pp_window_add_clock(scene.window, &sample);
+	CU_ASSERT_EQUAL(totals->clock_samples, 1);
 	scene_release(&scene);
 }
 
@@ -828,8 +860,9 @@ static void test_jit_shares(void)
 }
 
 /* "in" was compiled into memory of "out" that was free again, and lies within its line. */
-static int nested_jit(void *context, pid_t pid, uint64_t address, char *name, size_t name_size,
-		      uint64_t *ret_start, uint64_t *ret_len_bytes)
+static int nested_jit(void *context, pid_t pid, const struct pathprof_build_id *code,
+		      uint64_t address, char *name, size_t name_size, uint64_t *ret_start,
+		      uint64_t *ret_len_bytes)
 {
 	const bool is_in = address >= 0x120 && address < 0x140;
 
@@ -851,6 +884,46 @@ static void test_jit_within(void)
 	add_generated(&profile, 1, 0x100, 8, 0x10);
 	CU_ASSERT_EQUAL(pp_window_store_jit(&profile, &resolver, &sink, NULL), 0);
 	CU_ASSERT_STRING_EQUAL(stored.names, "out in out ");
+	pathprof_profile_release(&profile);
+}
+
+/* The names of two programs that one process ran. */
+static int jit_of_program(void *context, pid_t pid, const struct pathprof_build_id *code,
+			  uint64_t address, char *name, size_t name_size, uint64_t *ret_start,
+			  uint64_t *ret_len_bytes)
+{
+	snprintf(name, name_size, "%d:%d", pid, code->bytes[1]);
+	*ret_start = 0x100;
+	*ret_len_bytes = 0x100;
+	return 0;
+}
+
+/* One process generated code at one address before and after it executed another program. */
+static void test_jit_after_exec(void)
+{
+	const struct pp_resolver resolver = {NULL,         fake_dispatch,  fake_process,
+					     fake_resolve, jit_of_program, NULL};
+	struct stored stored = {.names = ""};
+	const struct pp_window_sink sink = {.context = &stored, .add_jit_symbol = store_symbol};
+	struct pathprof_path_count path = {.start = 0x110, .length = 1, .samples = 1, .weight = 1};
+	char comm[] = "vm", container[] = "";
+	struct pathprof_profile profile;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&profile, 1 << 20), 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct pathprof_build_id id = id_of((pid_t)i + 1, MAPS - 1);
+		const struct pathprof_process process = {.pid = 7,
+							 .exec_cnt = i,
+							 .comm = comm,
+							 .container = container,
+							 .binary = PATHPROF_NO_INDEX};
+
+		path.binary = pathprof_profile_binary(&profile, &id, "jit:7");
+		path.process = pathprof_profile_process(&profile, &process);
+		pathprof_profile_add_path(&profile, &path);
+	}
+	CU_ASSERT_EQUAL(pp_window_store_jit(&profile, &resolver, &sink, NULL), 0);
+	CU_ASSERT_STRING_EQUAL(stored.names, "7:1 7:2 ");
 	pathprof_profile_release(&profile);
 }
 
@@ -926,6 +999,7 @@ static const struct unit_test tests[] = {
 	{"another source may be taken before the first burst", test_source_can_be_another},
 	{"bursts of instructions agree with the naive window", test_oracle_of_instructions},
 	{"bursts of another horizon are counted and leave nothing", test_other_horizon},
+	{"a burst of the length before held its thread", test_earlier_horizon},
 	{"clock samples are counted by process and place", test_clock},
 	{"clock samples of a thread that is held are left out", test_clock_of_held},
 	{"without a clock the starts of bursts are its samples", test_starts_for_a_clock},
@@ -939,6 +1013,7 @@ static const struct unit_test tests[] = {
 	{"each generated function is named once", test_jit_symbols},
 	{"a process with generated code without end leaves others their names", test_jit_shares},
 	{"a generated function within another's line has its name", test_jit_within},
+	{"generated code has the names of the program that ran it", test_jit_after_exec},
 	{"a source's totals are taken as differences", test_account},
 	{"time held is counted once, whoever tells first", test_held_time_counts_once},
 	{"a full table is counted, not fatal", test_tiny_memory},

@@ -35,8 +35,9 @@ static int resolve(void *context, pid_t pid, uint64_t time_ns, uint64_t address,
 	return -ENOENT;
 }
 
-static int jit_symbol(void *context, pid_t pid, uint64_t address, char *name, size_t name_size,
-		      uint64_t *ret_start, uint64_t *ret_len_bytes)
+static int jit_symbol(void *context, pid_t pid, const struct pathprof_build_id *code,
+		      uint64_t address, char *name, size_t name_size, uint64_t *ret_start,
+		      uint64_t *ret_len_bytes)
 {
 	CU_FAIL("the kernel's names are not a process'");
 	return -ENOENT;

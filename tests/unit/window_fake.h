@@ -78,8 +78,9 @@ static inline int fake_resolve(void *context, pid_t pid, uint64_t time_ns, uint6
 }
 
 /* A symbol every 256 bytes; the first has none. */
-static inline int fake_jit(void *context, pid_t pid, uint64_t address, char *name, size_t name_size,
-			   uint64_t *ret_start, uint64_t *ret_len_bytes)
+static inline int fake_jit(void *context, pid_t pid, const struct pathprof_build_id *code,
+			   uint64_t address, char *name, size_t name_size, uint64_t *ret_start,
+			   uint64_t *ret_len_bytes)
 {
 	((struct fake *)context)->jit_lookups++;
 	if ((address & 0xf00) == 0)

@@ -35,7 +35,8 @@ enum pathprof_drop {
 	PATHPROF_DROP_STOPPED, /* target was in a group stop */
 	PATHPROF_DROP_BUDGET,  /* sample passed over: the overhead budget was spent */
 	PATHPROF_DROP_TRACKER_LOST, /* mapping events lost by the kernel */
-	PATHPROF_DROP_BUSY,         /* the source was at work on another just then */
+	PATHPROF_DROP_BUSY,         /* the source was at work on another just then, or when another
+				       length was set */
 	PATHPROF_DROP_REFUSED,      /* windows of taken branches that do not fit their code */
 	PATHPROF_DROP_KERNEL,   /* target was in a system call when it was stopped: its window would
 				   not begin where the sample was taken */
@@ -225,7 +226,7 @@ void pathprof_totals_add(struct pathprof_totals *sum, const struct pathprof_tota
 
 /* max_bytes bounds the tables' memory. -ENOMEM. */
 int pathprof_profile_init(struct pathprof_profile *p, size_t max_bytes);
-/* Empties it for the next window, keeps the memory and the bound. */
+/* Empties it for the next window, keeps the bound, and the memory up to half the bound. */
 void pathprof_profile_clear(struct pathprof_profile *p);
 void pathprof_profile_release(struct pathprof_profile *p);
 

@@ -29,8 +29,16 @@
 /* As many as Linux lets a process have by default (vm.max_map_count). */
 #define PATHPROF_SPACE_PIECES_MAX 65536
 #define PATHPROF_SPACE_PAST_MAX   256
-/* Bytes of all names together. */
+/* Bytes of all names together. Those of one user take half of what the others' leave of it. */
 #define PATHPROF_MAPPED_FILES_BYTES_MAX (16u << 20)
+#define PATHPROF_MAPPED_USER_BUCKETS    256
+
+/* One whose processes brought names; goes with the last of them. */
+struct pathprof_mapped_user {
+	struct pathprof_mapped_user *next;
+	uint32_t uid;
+	size_t bytes;
+};
 
 /* An interned (identity, whose file, name). */
 struct pathprof_mapped_file {
@@ -39,7 +47,8 @@ struct pathprof_mapped_file {
 	uint32_t refs;
 	struct pathprof_build_id id;
 	struct pathprof_file from;
-	uint32_t mark; /* its user's; 0 when new */
+	struct pathprof_mapped_user *user; /* whose share it takes; NULL: nobody's */
+	uint32_t mark;                     /* its user's; 0 when new */
 	char name[];
 };
 
@@ -48,6 +57,7 @@ struct pathprof_mapped_files {
 	size_t bucket_cnt; /* a power of two */
 	size_t file_cnt;
 	size_t bytes; /* of names and what goes with them */
+	struct pathprof_mapped_user *users[PATHPROF_MAPPED_USER_BUCKETS];
 };
 
 int pathprof_mapped_files_init(struct pathprof_mapped_files *files);
@@ -55,12 +65,22 @@ int pathprof_mapped_files_init(struct pathprof_mapped_files *files);
 void pathprof_mapped_files_release(struct pathprof_mapped_files *files);
 /*
  * A new reference to the one file of this identity, origin and name. id NULL: none; from NULL: it
- * is not known whose it is. -ENOMEM; -ENOSPC when
- * new ones would take more than PATHPROF_MAPPED_FILES_BYTES_MAX.
+ * is not known whose it is. -ENOMEM; -ENOSPC when new ones would take more than
+ * PATHPROF_MAPPED_FILES_BYTES_MAX.
  */
 int pathprof_mapped_files_get(struct pathprof_mapped_files *files,
 			      const struct pathprof_build_id *id, const struct pathprof_file *from,
 			      const char *name, struct pathprof_mapped_file **ret_file);
+/* The same; a new one takes the share of a user, and finds no room (-ENOSPC) beyond it. */
+int pathprof_mapped_files_get_for(struct pathprof_mapped_files *files, uint32_t uid,
+				  const struct pathprof_build_id *id,
+				  const struct pathprof_file *from, const char *name,
+				  struct pathprof_mapped_file **ret_file);
+/* A new reference to the one that is there, or NULL. */
+struct pathprof_mapped_file *pathprof_mapped_files_find(const struct pathprof_mapped_files *files,
+							const struct pathprof_build_id *id,
+							const struct pathprof_file *from,
+							const char *name);
 struct pathprof_mapped_file *pathprof_mapped_file_ref(struct pathprof_mapped_file *file);
 /* NULL-safe. */
 void pathprof_mapped_file_put(struct pathprof_mapped_file *file);

@@ -327,11 +327,33 @@ int pathprof_profile_init(struct pathprof_profile *p, size_t max_bytes)
 	return 0;
 }
 
-void pathprof_profile_clear(struct pathprof_profile *p)
+static void release_rooms(struct pathprof_profile *p)
 {
 	struct pathprof_profile_index *index = p->index;
 
-	strings_free(p);
+	pp_table_release(&index->binaries.table);
+	pp_table_release(&index->processes.table);
+	pp_table_release(&index->paths.table);
+	pp_table_release(&index->edges.table);
+	pp_table_release(&index->clocks.table);
+	pp_table_release(&index->contexts.table);
+	pp_table_release(&index->context_counts.table);
+	pp_table_release(&index->segments.table);
+	free(p->binaries);
+	free(p->processes);
+	free(p->paths);
+	free(p->edges);
+	free(p->clocks);
+	free(p->contexts);
+	free(p->context_counts);
+	free(p->segments);
+	*p = (struct pathprof_profile){.index = index};
+}
+
+static void keep_rooms(struct pathprof_profile *p)
+{
+	struct pathprof_profile_index *index = p->index;
+
 	pp_table_clear(&index->binaries.table);
 	pp_table_clear(&index->processes.table);
 	pp_table_clear(&index->paths.table);
@@ -353,27 +375,30 @@ void pathprof_profile_clear(struct pathprof_profile *p)
 	};
 }
 
+/*
+ * Rooms of more than half the bound are given back: the next window may need its memory for other
+ * arrays than this one did.
+ */
+void pathprof_profile_clear(struct pathprof_profile *p)
+{
+	struct pathprof_profile_index *index = p->index;
+
+	strings_free(p);
+	if (has_room(index, index->max_bytes / 2)) {
+		keep_rooms(p);
+		return;
+	}
+	release_rooms(p);
+	*index =
+		(struct pathprof_profile_index){.max_bytes = index->max_bytes, .seed = index->seed};
+}
+
 void pathprof_profile_release(struct pathprof_profile *p)
 {
 	if (!p->index)
 		return;
 	strings_free(p);
-	pp_table_release(&p->index->binaries.table);
-	pp_table_release(&p->index->processes.table);
-	pp_table_release(&p->index->paths.table);
-	pp_table_release(&p->index->edges.table);
-	pp_table_release(&p->index->clocks.table);
-	pp_table_release(&p->index->contexts.table);
-	pp_table_release(&p->index->context_counts.table);
-	pp_table_release(&p->index->segments.table);
-	free(p->binaries);
-	free(p->processes);
-	free(p->paths);
-	free(p->edges);
-	free(p->clocks);
-	free(p->contexts);
-	free(p->context_counts);
-	free(p->segments);
+	release_rooms(p);
 	free(p->index);
 	*p = (struct pathprof_profile){0};
 }

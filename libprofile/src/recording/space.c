@@ -27,6 +27,18 @@ int pathprof_mapped_files_init(struct pathprof_mapped_files *files)
 	return 0;
 }
 
+static void users_release(struct pathprof_mapped_files *files)
+{
+	for (size_t i = 0; i < PATHPROF_MAPPED_USER_BUCKETS; i++) {
+		while (files->users[i]) {
+			struct pathprof_mapped_user *user = files->users[i];
+
+			files->users[i] = user->next;
+			free(user);
+		}
+	}
+}
+
 void pathprof_mapped_files_release(struct pathprof_mapped_files *files)
 {
 	for (size_t i = 0; i < files->bucket_cnt; i++) {
@@ -38,6 +50,7 @@ void pathprof_mapped_files_release(struct pathprof_mapped_files *files)
 		}
 	}
 	free(files->buckets);
+	users_release(files);
 	*files = (struct pathprof_mapped_files){0};
 }
 
@@ -75,40 +88,158 @@ static bool same_origin(const struct pathprof_file *a, const struct pathprof_fil
 	return a->owner == b->owner && a->device == b->device && a->inode == b->inode;
 }
 
+static const struct pathprof_build_id no_id;
+static const struct pathprof_file nobody = {.owner = PATHPROF_OWNER_UNKNOWN};
+
+static uint64_t hash_file(const struct pathprof_build_id *id, const struct pathprof_file *from,
+			  const char *name)
+{
+	uint64_t hash = hash_bytes(0xcbf29ce484222325ull, id, sizeof(*id));
+
+	hash = hash_bytes(hash, &from->owner, sizeof(from->owner));
+	hash = hash_bytes(hash, &from->inode, sizeof(from->inode));
+	return hash_bytes(hash, name, strlen(name));
+}
+
+static struct pathprof_mapped_file **bucket_of(const struct pathprof_mapped_files *files,
+					       uint64_t hash)
+{
+	return &files->buckets[hash & (files->bucket_cnt - 1)];
+}
+
+struct pathprof_mapped_file *pathprof_mapped_files_find(const struct pathprof_mapped_files *files,
+							const struct pathprof_build_id *id,
+							const struct pathprof_file *from,
+							const char *name)
+{
+	struct pathprof_mapped_file *file;
+	uint64_t hash;
+
+	id = id ? id : &no_id;
+	from = from ? from : &nobody;
+	hash = hash_file(id, from, name);
+	for (file = *bucket_of(files, hash); file; file = file->next)
+		if (file->hash == hash && !memcmp(&file->id, id, sizeof(*id)) &&
+		    same_origin(&file->from, from) && !strcmp(file->name, name))
+			return pathprof_mapped_file_ref(file);
+	return NULL;
+}
+
+/* The link to the user, or that for a new one. */
+static struct pathprof_mapped_user **user_link(struct pathprof_mapped_files *files, uint32_t uid)
+{
+	struct pathprof_mapped_user **link = &files->users[uid % PATHPROF_MAPPED_USER_BUCKETS];
+
+	while (*link && (*link)->uid != uid)
+		link = &(*link)->next;
+	return link;
+}
+
+static int user_get(struct pathprof_mapped_files *files, uint32_t uid,
+		    struct pathprof_mapped_user **ret_user)
+{
+	struct pathprof_mapped_user **link = user_link(files, uid);
+
+	if (!*link) {
+		*link = calloc(1, sizeof(**link));
+		if (!*link)
+			return -ENOMEM;
+		(*link)->uid = uid;
+	}
+	*ret_user = *link;
+	return 0;
+}
+
+static void charge(struct pathprof_mapped_files *files, struct pathprof_mapped_file *file,
+		   struct pathprof_mapped_user *user)
+{
+	files->bytes += bytes_of(file);
+	file->user = user;
+	if (user)
+		user->bytes += bytes_of(file);
+}
+
+static void forget_without_names(struct pathprof_mapped_files *files,
+				 struct pathprof_mapped_user *user)
+{
+	if (user->bytes)
+		return;
+	*user_link(files, user->uid) = user->next;
+	free(user);
+}
+
+static void give_back(struct pathprof_mapped_files *files, const struct pathprof_mapped_file *file)
+{
+	files->bytes -= bytes_of(file);
+	if (!file->user)
+		return;
+	file->user->bytes -= bytes_of(file);
+	forget_without_names(files, file->user);
+}
+
+/* What a user has counts twice: half of what the others leave stays free for others. */
+static bool has_room(const struct pathprof_mapped_files *files,
+		     const struct pathprof_mapped_user *user)
+{
+	return files->bytes + (user ? user->bytes : 0) < PATHPROF_MAPPED_FILES_BYTES_MAX;
+}
+
+/* One that is not there yet. */
+static int file_add(struct pathprof_mapped_files *files, struct pathprof_mapped_user *user,
+		    const struct pathprof_build_id *id, const struct pathprof_file *from,
+		    const char *name, struct pathprof_mapped_file **ret_file)
+{
+	struct pathprof_mapped_file *file, **bucket;
+	uint64_t hash;
+
+	if (!has_room(files, user))
+		return -ENOSPC;
+	id = id ? id : &no_id;
+	from = from ? from : &nobody;
+	hash = hash_file(id, from, name);
+	file = file_new(id, from, name, hash);
+	if (!file)
+		return -ENOMEM;
+	bucket = bucket_of(files, hash);
+	file->next = *bucket;
+	*bucket = file;
+	files->file_cnt++;
+	charge(files, file, user);
+	*ret_file = file;
+	return 0;
+}
+
 int pathprof_mapped_files_get(struct pathprof_mapped_files *files,
 			      const struct pathprof_build_id *id, const struct pathprof_file *from,
 			      const char *name, struct pathprof_mapped_file **ret_file)
 {
-	static const struct pathprof_build_id none;
-	static const struct pathprof_file nobody = {.owner = PATHPROF_OWNER_UNKNOWN};
-	struct pathprof_mapped_file **bucket, *file;
-	uint64_t hash;
+	struct pathprof_mapped_file *file = pathprof_mapped_files_find(files, id, from, name);
 
-	id = id ? id : &none;
-	from = from ? from : &nobody;
-	hash = hash_bytes(0xcbf29ce484222325ull, id, sizeof(*id));
-	hash = hash_bytes(hash, &from->owner, sizeof(from->owner));
-	hash = hash_bytes(hash, &from->inode, sizeof(from->inode));
-	hash = hash_bytes(hash, name, strlen(name));
-	bucket = &files->buckets[hash & (files->bucket_cnt - 1)];
-	for (file = *bucket; file; file = file->next) {
-		if (file->hash == hash && !memcmp(&file->id, id, sizeof(*id)) &&
-		    same_origin(&file->from, from) && !strcmp(file->name, name)) {
-			*ret_file = pathprof_mapped_file_ref(file);
-			return 0;
-		}
-	}
-	if (files->bytes >= PATHPROF_MAPPED_FILES_BYTES_MAX)
-		return -ENOSPC;
-	file = file_new(id, from, name, hash);
 	if (!file)
-		return -ENOMEM;
-	file->next = *bucket;
-	*bucket = file;
-	files->file_cnt++;
-	files->bytes += bytes_of(file);
+		return file_add(files, NULL, id, from, name, ret_file);
 	*ret_file = file;
 	return 0;
+}
+
+int pathprof_mapped_files_get_for(struct pathprof_mapped_files *files, uint32_t uid,
+				  const struct pathprof_build_id *id,
+				  const struct pathprof_file *from, const char *name,
+				  struct pathprof_mapped_file **ret_file)
+{
+	struct pathprof_mapped_file *file = pathprof_mapped_files_find(files, id, from, name);
+	struct pathprof_mapped_user *user;
+	int r;
+
+	if (file) {
+		*ret_file = file;
+		return 0;
+	}
+	r = user_get(files, uid, &user);
+	if (r < 0)
+		return r;
+	r = file_add(files, user, id, from, name, ret_file);
+	forget_without_names(files, user);
+	return r;
 }
 
 struct pathprof_mapped_file *pathprof_mapped_file_ref(struct pathprof_mapped_file *file)
@@ -138,7 +269,7 @@ void pathprof_mapped_files_sweep(struct pathprof_mapped_files *files)
 			}
 			*link = file->next;
 			files->file_cnt--;
-			files->bytes -= bytes_of(file);
+			give_back(files, file);
 			free(file);
 		}
 	}

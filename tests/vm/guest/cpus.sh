@@ -3,6 +3,7 @@
 # stops its events for good; the clock, the step source and the tracker open others.
 . ./common.sh
 . ./service_common.sh
+. ./await.bash
 db=/tmp/cpus.db
 
 stored() { # VERB FIGURE OPTION...: the figure's sum over what the verb lists
@@ -16,14 +17,8 @@ paths() { stored processes samples --comm vmflow; }
 ticks() { # PID: its CPU time so far, in hundredths of a second
 	awk '{ print $14 + $15 }' "/proc/$1/stat"
 }
-await_paths() { # MORE-THAN
-	local tries
-	for tries in $(seq 120); do
-		[ "$(paths)" -le "$1" ] || return 0
-		sleep 1
-	done
-	return 1
-}
+has_more_paths() { [ "$(paths)" -gt "$1" ]; }       # THAN
+await_paths() { await 120 1 has_more_paths "$1"; } # MORE-THAN
 
 flow_on_cpu1() {
 	taskset -p 2 $flow >/dev/null
