@@ -103,6 +103,20 @@ elif command -v gnuplot >/dev/null; then
 		"$lab" experiment rps-11 --programs gzip --out "$out"
 	check "gzip's error is below the paper's 3 %" awk -F, \
 		'$1 == "gzip" { seen = 1; exit !($2 < 3) } END { if (!seen) exit 1 }' "$out/rps-11.csv"
+	# A tracer beside the lab that leaves half a trace, as one does that finds no room.
+	mkdir "$tmp/cut"
+	cp "$lab" "$tmp/cut"
+	trace=$out/traces/gzip-branches-small.trace
+	cat >"$tmp/cut/pathprof-trace" <<-END
+		#!/bin/sh
+		while [ "\$1" != -o ]; do shift; done
+		head -c $(($(stat -c %s "$trace") / 2)) "$trace" >"\$2"
+		exit 125
+	END
+	chmod 755 "$tmp/cut/pathprof-trace"
+	whole=$lab lab=$tmp/cut/pathprof-lab
+	refuses 1 "gzip: no whole trace" "half a trace" rps-11 --programs gzip --out "$tmp/half"
+	lab=$whole
 	check "ccp records and compares gzip's inputs" \
 		"$lab" experiment ccp --programs gzip --out "$out"
 	check "entropy tells what prediction loses" awk -F, \

@@ -48,6 +48,7 @@ verdict "a longer window misses less" "$(cell windows-unseen gzip 128) < $(cell 
 for form in txt csv md svg; do
 	verdict "windows.$form is there" "$(stat -c %s "$tmp/out/windows.$form") > 100"
 done
+verdict "bars begin at 0" "$(grep -c '> *0<' "$tmp/out/windows-stitched-programs.svg") > 0"
 
 status=0
 timeout 1500 "$lab" experiment step --small --programs gzip --out "$tmp/out" >"$tmp/log" 2>&1 || status=$?

@@ -112,6 +112,17 @@ check many-none-dropped "$(cat "$tmp/metrics")" test \
 	= '0 0'
 stop_relay
 
+# A receiver that is new is told all that fires, though that is more than its queue holds.
+fires=$(told 'firing .*' hooked)
+old_state=$state state=$tmp/new-state
+: >"$tmp/hook"
+settings "[Tell]\nWebhook=$url/hook\n"
+relay
+check new-sink-is-told-all "$(wc -l <"$tmp/hook") of $fires" \
+	wait_for 300 is_told 'firing .*' "$fires"
+stop_relay
+state=$old_state
+
 # ---------------------------------------------------------------- pathprofd's end
 
 settings "[Tell]\nWebhook=$url/hook\n[Metrics]\nListen=$listen\n"
@@ -146,8 +157,30 @@ check missed-counted "$(grep missed "$tmp/metrics")" \
 	test "$(figure 'tell_missed_total{sink="webhook"}') $kept" = '76 1024'
 stop_relay
 
-# Another database of the same name: its messages are told.
+# noted WHAT: the notes say so of the webhook. A pattern.
+noted() { grep -q "\"webhook\":$1[,}]" "$state/told.json"; }
+not_noted() { [ -s "$state/told.json" ] && ! noted '[0-9]*'; }
+
+# A sink that is no setting any more begins anew when it comes back.
+cp -r "$state" "$tmp/unset-state"
+state=$tmp/unset-state
+settings "[Metrics]\nListen=$listen\n"
+relay
+check unset-sink-is-forgotten "$(cat "$state/told.json")" wait_for 20 not_noted
+stop_relay
+state=$old_state
+settings "[Tell]\nWebhook=$url/hook\n[Metrics]\nListen=$listen\n"
+
+# The database is put back to an earlier state: so is the note, or what comes next is passed over.
 kill_writer
+earlier=$(($(sql "SELECT seq FROM sqlite_sequence WHERE name = 'messages'") - 3))
+sqlite3 -cmd '.timeout 60000' "$db" "DELETE FROM messages WHERE id > $earlier;
+	UPDATE sqlite_sequence SET seq = $earlier WHERE name = 'messages'"
+relay
+check earlier-is-noted "$(cat "$state/told.json") $earlier" wait_for 20 noted "$earlier"
+stop_relay
+
+# Another database of the same name: its messages are told.
 rm -f "$db" "$db-wal" "$db-shm"
 : >"$tmp/hook"
 start_writer

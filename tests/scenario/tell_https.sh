@@ -120,7 +120,7 @@ end
 tell ours.pem "$here_url/moved"
 check moved-given-up "$(cat log)" wait_for 20 at_least dropped_total 1
 check moved-said "$(cat log)" wait_for 20 \
-	grep -q 'webhook: the receiver refused an alert with HTTP status 307' log
+	grep -q 'webhook: the receiver refused alerts with HTTP status 307' log
 check moved-asked "$(cat here)" grep -qx '/moved Bearer s3cret' here
 check moved-not-followed "$(cat there)" test ! -s there
 end

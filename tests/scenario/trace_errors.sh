@@ -44,6 +44,9 @@ run -o trace -- /nowhere/program
 complains missing 127 'no such'
 run -o trace -- no_such_program_in_path
 complains missing_in_path 127 'no such'
+# An empty entry of PATH is the current directory.
+PATH=:$PATH run -o trace -- no_such_program_in_path
+complains missing_behind_colon 127 'no such'
 echo text >text
 run -o trace -- ./text
 complains not_executable 126 denied
@@ -93,6 +96,7 @@ traces limit_of_many 7 500 1
 ! grep -qi limit err || not_ok trace_errors_limit_of_many "says '$(head -c 200 err)'"
 
 # The tracer goes by SIGKILL: what it wrote reads, and the program does not stay behind.
+rm -f trace
 "$tracer" -q -o trace -- gzip -c numbers >out 2>err </dev/null &
 victim=$!
 for _ in $(seq 2400); do
@@ -112,5 +116,14 @@ if [ -n "$child" ] && [ ! -e "/proc/$child/exe" ]; then
 	ok trace_errors_nothing_left
 else
 	not_ok trace_errors_nothing_left "process ${child:-unknown} is still there"
+fi
+
+# The first process of another pid namespace is number 1 there, which is somebody else's here.
+if unshare --pid --fork true 2>/dev/null; then
+	status=0
+	timeout -k 5 200 "$tracer" -q -o apart.trace -- unshare --pid --fork true >out 2>err </dev/null || status=$?
+	complains pid_namespace 0 "in another pid namespace, not recorded"
+else
+	echo "skip trace_errors_pid_namespace: none may be made here"
 fi
 exit $failed

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../../tools/relay/tell_failure.h"
@@ -344,6 +346,62 @@ static void test_cannot_be_executed(void)
 	close_hook(&hook);
 }
 
+static bool has_failed(void *context)
+{
+	return world_stats(context).failed_tries != 0;
+}
+
+/* The kernel reaps children of whoever ignores SIGCHLD. */
+static void test_is_reaped_by_others(void)
+{
+	struct hook hook;
+	char path[176];
+	FILE *file;
+
+	signal(SIGCHLD, SIG_IGN);
+	open_hook(&hook, "echo begun >$out; while [ ! -s $out.go ]; do sleep 0.01; done", 60000);
+	tell(&hook, "/1");
+	CU_ASSERT(world_until(&hook.world, is_begun, &hook));
+	snprintf(path, sizeof(path), "%s.go", hook.out);
+	file = fopen(path, "we");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	fputs("go\n", file);
+	fclose(file);
+	CU_ASSERT(world_until(&hook.world, has_failed, hook.tell));
+	CU_ASSERT_STRING_EQUAL(world_stats(hook.tell).why, "it ended, but how is not known");
+	close_hook(&hook);
+	signal(SIGCHLD, SIG_DFL);
+}
+
+/* Neither 0, 1 nor 3 is open: the pipe takes the first two, the null device the last. */
+static _Noreturn void start_with_few_descriptors(void)
+{
+	static char program[] = "/bin/echo", word[] = "not-a-report";
+	char *const argv[] = {program, word, NULL};
+	int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int output = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	pid_t child;
+
+	input = fcntl(input, F_DUPFD_CLOEXEC, 100);
+	output = fcntl(output, F_DUPFD_CLOEXEC, 100);
+	close(STDIN_FILENO);
+	close(STDOUT_FILENO);
+	close(3);
+	_exit(input < 0 || output < 0 || pp_tell_hook_start(&child, argv, input, output) != 0);
+}
+
+/* What a hook prints is no report of how it was started. */
+static void test_few_descriptors(void)
+{
+	pid_t child = fork();
+	int status = -1;
+
+	if (child == 0)
+		start_with_few_descriptors();
+	CU_ASSERT(waitpid(child, &status, 0) == child);
+	CU_ASSERT_EQUAL(status, 0);
+}
+
 static void test_bad_commands(void)
 {
 	static const struct {
@@ -377,6 +435,8 @@ static const struct unit_test tests[] = {
 	{"hands down neither environment nor descriptors", test_inherits_nothing},
 	{"hands down no capability, nor its place when memory runs out", test_inherits_no_rights},
 	{"notices that its hook is gone", test_cannot_be_executed},
+	{"does not make up how a hook ended", test_is_reaped_by_others},
+	{"starts a hook though few descriptors are open", test_few_descriptors},
 	{"refuses what cannot be run", test_bad_commands},
 };
 UNIT_SUITE(tell_exec, tests)

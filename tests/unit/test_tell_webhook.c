@@ -92,8 +92,8 @@ static void test_json_as_it_is(void)
  * order. */
 static void test_bad_days(void)
 {
-	static const int answers[] = {
-		500, ANSWER_RESET, ANSWER_GARBAGE, ANSWER_HANG, ANSWER_ENDLESS, 429, 401, 200};
+	static const int answers[] = {500, ANSWER_RESET, ANSWER_GARBAGE, ANSWER_HANG, 429,
+				      401, 200};
 	struct world world;
 	struct pp_tell *hook;
 
@@ -104,12 +104,12 @@ static void test_bad_days(void)
 	CU_ASSERT(tell(hook, "/bin/b", PATHPROF_ALERT_FIRED) == 0);
 	CU_ASSERT(tell(hook, "/bin/c", PATHPROF_ALERT_RESOLVED) == 0);
 	CU_ASSERT(world_until_done(&world, hook, 3));
-	CU_ASSERT_FATAL(world.request_cnt == 10);
-	for (size_t i = 0; i < 8; i++)
+	CU_ASSERT_FATAL(world.request_cnt == 9);
+	for (size_t i = 0; i < 7; i++)
 		CU_ASSERT_STRING_EQUAL(binary_of(world.bodies[i]), "/bin/a");
-	CU_ASSERT_STRING_EQUAL(binary_of(world.bodies[8]), "/bin/b");
-	CU_ASSERT_STRING_EQUAL(binary_of(world.bodies[9]), "/bin/c");
-	CU_ASSERT(world_stats(hook).failed_tries == 7);
+	CU_ASSERT_STRING_EQUAL(binary_of(world.bodies[7]), "/bin/b");
+	CU_ASSERT_STRING_EQUAL(binary_of(world.bodies[8]), "/bin/c");
+	CU_ASSERT(world_stats(hook).failed_tries == 6);
 	CU_ASSERT(world_stats(hook).dropped == 0);
 	CU_ASSERT(world_stats(hook).told == 3);
 	close_all(&world, hook);
@@ -128,6 +128,24 @@ static void test_slow_answer(void)
 	CU_ASSERT(world_until_done(&world, hook, 1));
 	CU_ASSERT(world.request_cnt == 1);
 	CU_ASSERT(world_stats(hook).told == 1);
+	close_all(&world, hook);
+}
+
+/* The status says that the message was taken; of a flood behind it not all is read. */
+static void test_long_answer(void)
+{
+	struct world world;
+	struct pp_tell *hook;
+
+	world_init(&world);
+	world.answers[0] = ANSWER_ENDLESS;
+	world.answers[1] = 400;
+	hook = open_hook(&world, PP_TELL_WEBHOOK_JSON);
+	tell(hook, "/bin/a", PATHPROF_ALERT_FIRED);
+	CU_ASSERT(world_until_done(&world, hook, 1));
+	CU_ASSERT_EQUAL(world.request_cnt, 1);
+	CU_ASSERT_EQUAL(world_stats(hook).told, 1);
+	CU_ASSERT_EQUAL(world_stats(hook).failed_tries, 0);
 	close_all(&world, hook);
 }
 
@@ -383,10 +401,32 @@ static void test_token(void)
 	tell(hook, "/bin/a", PATHPROF_ALERT_FIRED);
 	CU_ASSERT(world_until(&world, has_failed, hook));
 	CU_ASSERT(world.request_cnt == 0);
+	CU_ASSERT_STRING_EQUAL(world_stats(hook).why,
+			       "BearerFile= gives no token: the file has more than one word");
 	write_token(path, "s3cr.et\n");
 	CU_ASSERT_FATAL(world_until_requests(&world, 1));
 	CU_ASSERT_PTR_NOT_NULL(strstr(world.heads[0], "Authorization: Bearer s3cr.et\r\n"));
 	CU_ASSERT(world_until_done(&world, hook, 1));
+	close_all(&world, hook);
+}
+
+/* The beginning of a token is no token. */
+static void test_token_too_long(void)
+{
+	char path[160], token[9000];
+	struct pp_tell *hook;
+	struct world world;
+
+	world_init(&world);
+	snprintf(path, sizeof(path), "%s/token", unit_tmpdir());
+	memset(token, 'x', sizeof(token) - 1);
+	token[sizeof(token) - 1] = '\0';
+	write_token(path, token);
+	hook = open_as(&world, (struct pp_tell_webhook_config){.kind = PP_TELL_WEBHOOK_JSON,
+							       .bearer_file = path});
+	tell(hook, "/bin/a", PATHPROF_ALERT_FIRED);
+	CU_ASSERT(world_until(&world, has_failed, hook));
+	CU_ASSERT_EQUAL(world.request_cnt, 0);
 	close_all(&world, hook);
 }
 
@@ -488,6 +528,26 @@ static void test_forget(void)
 	close_all(&world, hook);
 }
 
+/* What is told while pathprofd is away leaves its room, as nobody can say that it fires still. */
+static void test_away(void)
+{
+	struct world world;
+	struct pp_tell *hook;
+
+	world_init(&world);
+	hook = open_as(&world, (struct pp_tell_webhook_config){.kind = PP_TELL_WEBHOOK_ALERTMANAGER,
+							       .queue_max = 1});
+	tell(hook, "/bin/a", PATHPROF_ALERT_FIRED);
+	pp_tell_webhook_set_away(hook, true);
+	CU_ASSERT(world_until_done(&world, hook, 1));
+	CU_ASSERT_EQUAL(tell(hook, "/bin/b", PATHPROF_ALERT_FIRED), 0);
+	pp_tell_webhook_set_away(hook, false);
+	CU_ASSERT(world_until_done(&world, hook, 2));
+	CU_ASSERT_EQUAL(world_stats(hook).told, 2);
+	CU_ASSERT_EQUAL(tell(hook, "/bin/c", PATHPROF_ALERT_FIRED), -ENOBUFS);
+	close_all(&world, hook);
+}
+
 /* Messages are done with in the order of their ids, whatever becomes of them. */
 static void test_settled(void)
 {
@@ -553,8 +613,9 @@ static void test_pauses(void)
 
 static const struct unit_test tests[] = {
 	{"posts JSON as it is", test_json_as_it_is},
-	{"outlasts errors, resets, silence, garbage and floods, in order", test_bad_days},
+	{"outlasts errors, resets, silence and garbage, in order", test_bad_days},
 	{"outlasts a slow answer", test_slow_answer},
+	{"tells once though the answer is a flood", test_long_answer},
 	{"waits as long as it is asked to", test_retry_after},
 	{"gives up what is refused, and nothing else", test_refused_is_given_up},
 	{"follows no redirect", test_redirect_is_not_followed},
@@ -564,9 +625,11 @@ static const struct unit_test tests[] = {
 	{"alertmanager: only the last state is told", test_alertmanager_last_state},
 	{"alertmanager: hundreds go in few requests", test_alertmanager_batches},
 	{"reads the token at each try, and no bad one", test_token},
+	{"sends no token that is cut off", test_token_too_long},
 	{"ends with the message under way", test_end},
 	{"is freed in time though nobody answers", test_end_is_bounded},
 	{"alertmanager: what fires is forgotten and learned again", test_forget},
+	{"alertmanager: tells once while pathprofd is away", test_away},
 	{"knows up to which message all is done", test_settled},
 	{"takes only http and https", test_bad_url},
 	{"pauses grow, are bounded and spread", test_pauses},

@@ -109,7 +109,8 @@ int pp_notes_save(const struct pp_notes *notes)
 		return n < 0 ? -errno : -ENOSPC;
 	if (fdatasync(fd) < 0 || renameat(notes->directory, NEXT, notes->directory, NAME) < 0)
 		return -errno;
-	return 0;
+	/* the name, too, outlives a loss of power */
+	return fsync(notes->directory) < 0 ? -errno : 0;
 }
 
 /* ---------------------------------------------------------------- life */

@@ -27,9 +27,10 @@ bool pp_relay_is_wanted(const struct pp_config *config)
 /* A delivery must be on the disk before anything else can happen to it. */
 static void take_notes(struct pp_relay *relay)
 {
-	bool changed = false;
+	bool changed = relay->notes_differ;
 	int r;
 
+	relay->notes_differ = false;
 	for (int i = 0; i < PP_NOTES_SINK_CNT; i++) {
 		const struct pp_relay_sink *sink = &relay->sinks[i];
 		int64_t settled =
@@ -76,9 +77,11 @@ static void follow_pathprofd(struct pp_relay *relay)
 	if (relay->was_up) {
 		/* it is told again what fires */
 		sink->begun &= !relay->forgot;
+		if (relay->forgot)
+			pp_tell_webhook_set_away(sink->tell, false);
 		relay->forgot = false;
 	} else if (sink->tell && !relay->forgot && now_us - relay->up_us > AWAY_US) {
-		pp_tell_webhook_forget(sink->tell);
+		pp_tell_webhook_set_away(sink->tell, true);
 		relay->forgot = true;
 	}
 }
@@ -142,6 +145,17 @@ static int open_webhook(struct pp_relay *relay, const struct pp_config *config,
 	return pp_tell_webhook_new(&relay->sinks[sink].tell, relay->event, &webhook, error);
 }
 
+/* A sink that is not set begins anew when it comes back. */
+static void forget_unset(struct pp_relay *relay)
+{
+	for (int i = 0; i < PP_NOTES_SINK_CNT; i++) {
+		if (relay->sinks[i].tell || relay->notes.told[i] == PP_NOTES_NONE)
+			continue;
+		relay->notes.told[i] = PP_NOTES_NONE;
+		relay->notes_differ = true;
+	}
+}
+
 static int open_sinks(struct pp_relay *relay, const struct pp_config *config,
 		      struct pathprof_error *error)
 {
@@ -154,10 +168,7 @@ static int open_sinks(struct pp_relay *relay, const struct pp_config *config,
 		r = open_webhook(relay, config, PP_TELL_WEBHOOK_ALERTMANAGER, error);
 	if (r == 0)
 		r = open_webhook(relay, config, PP_TELL_WEBHOOK_JSON, error);
-	/* one that comes back after a while begins anew */
-	for (int i = 0; i < PP_NOTES_SINK_CNT; i++)
-		if (!relay->sinks[i].tell)
-			relay->notes.told[i] = PP_NOTES_NONE;
+	forget_unset(relay);
 	look_at("BearerFile", config->tell_bearer_file);
 	look_at("CAFile", config->tell_ca_file);
 	return r;

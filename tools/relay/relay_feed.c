@@ -4,8 +4,8 @@
  * had, as long as it has room; the store is the queue. It is opened for each reading, so that no
  * snapshot of it is held, and a database that was replaced is noticed.
  *
- * A sink that is new begins with what fires now. One that has told before and sends again what
- * fires learns of that after a start.
+ * A sink that is new begins with what fires now, as it has room. One that has told before and sends
+ * again what fires learns of that after a start.
  */
 #include "relay_state.h"
 
@@ -44,7 +44,7 @@ struct feeding {
 	struct pp_relay_sink *sink;
 	enum pathprof_alert_change fired; /* what one that fires is told as */
 	uint32_t room;
-	int64_t until; /* id of the last one to give */
+	int64_t until; /* id of the last one to give that was told before */
 	bool more;
 };
 
@@ -71,7 +71,21 @@ static void give(const struct feeding *feeding, const struct pathprof_message_ro
 		      });
 }
 
-static int take_firing(void *context, const struct pathprof_message_row *row)
+/* 1: there is no room for it. */
+static int give_next(struct feeding *feeding, const struct pathprof_message_row *row)
+{
+	if (!feeding->room) {
+		feeding->more = true;
+		return 1;
+	}
+	give(feeding, row);
+	feeding->sink->fed = row->id;
+	feeding->room--;
+	return 0;
+}
+
+/* It was told before that this fires. */
+static int take_same(void *context, const struct pathprof_message_row *row)
 {
 	const struct feeding *feeding = context;
 
@@ -80,48 +94,70 @@ static int take_firing(void *context, const struct pathprof_message_row *row)
 	return 0;
 }
 
+static int take_firing(void *context, const struct pathprof_message_row *row)
+{
+	struct feeding *feeding = context;
+	const struct pp_relay_sink *sink = feeding->sink;
+
+	return row->id > sink->fed && row->id <= sink->start ? give_next(feeding, row) : 0;
+}
+
 static int take_message(void *context, const struct pathprof_message_row *row)
 {
 	struct feeding *feeding = context;
 	struct pp_relay_sink *sink = feeding->sink;
+	int64_t before = sink->fed;
+	int r = give_next(feeding, row);
 
-	if (!feeding->room) {
-		feeding->more = true;
-		return 1;
-	}
 	/* ids have no gap but for what retention has taken away */
-	sink->missed += (uint64_t)(row->id - sink->fed - 1);
-	give(feeding, row);
-	sink->fed = row->id;
-	feeding->room--;
-	return 0;
+	if (r == 0)
+		sink->missed += (uint64_t)(row->id - before - 1);
+	return r;
+}
+
+/* Of a new sink: what fires, until it has had all. */
+static int feed_firing(struct pp_relay_sink *sink, struct pathprof_store *store,
+		       struct pathprof_error *error)
+{
+	struct feeding feeding = {
+		.sink = sink, .fired = PATHPROF_ALERT_FIRED, .room = room_of(sink)};
+	int r = pathprof_store_firing(store, take_firing, &feeding, error);
+
+	sink->has_more = feeding.more;
+	if (r == 0)
+		sink->fed = sink->start;
+	return r < 0 ? r : 0;
 }
 
 static int begin_sink(struct pp_relay_sink *sink, int64_t told, int64_t newest,
 		      struct pathprof_store *store, struct pathprof_error *error)
 {
-	bool is_new = told == PP_NOTES_NONE;
-	struct feeding feeding = {
-		.sink = sink,
-		.fired = is_new ? PATHPROF_ALERT_FIRED : PATHPROF_ALERT_SAME,
-		.until = is_new ? newest : told,
-	};
-	int r = pathprof_store_firing(store, take_firing, &feeding, error);
+	struct feeding same = {.sink = sink, .fired = PATHPROF_ALERT_SAME, .until = told};
+	int r;
 
+	if (told == PP_NOTES_NONE) {
+		sink->start = newest;
+		r = feed_firing(sink, store, error);
+	} else {
+		r = pathprof_store_firing(store, take_same, &same, error);
+	}
 	sink->begun = r == 0;
 	/* what it was given and has not told yet is not given again */
-	if (sink->fed < feeding.until)
-		sink->fed = feeding.until;
+	if (sink->fed < told)
+		sink->fed = told;
 	return r;
 }
 
 static int feed_sink(struct pp_relay_sink *sink, struct pathprof_store *store,
 		     struct pathprof_error *error)
 {
-	struct feeding feeding = {
-		.sink = sink, .fired = PATHPROF_ALERT_FIRED, .room = room_of(sink)};
-	int r = pathprof_store_messages(store, sink->fed, take_message, &feeding, error);
+	struct feeding feeding = {.sink = sink, .fired = PATHPROF_ALERT_FIRED};
+	int r = sink->fed < sink->start ? feed_firing(sink, store, error) : 0;
 
+	if (r < 0 || sink->fed < sink->start)
+		return r;
+	feeding.room = room_of(sink);
+	r = pathprof_store_messages(store, sink->fed, take_message, &feeding, error);
 	sink->has_more = feeding.more;
 	return r < 0 ? r : 0;
 }
@@ -137,10 +173,11 @@ static void begin_anew(struct pp_relay *relay)
 	pp_log(LOG_NOTICE, "%s is not the database of before: all its messages are told",
 	       relay->database);
 	for (int i = 0; i < PP_NOTES_SINK_CNT; i++) {
-		relay->sinks[i].fed = 0;
+		relay->sinks[i].fed = relay->sinks[i].start = 0;
 		if (relay->notes.told[i] != PP_NOTES_NONE)
 			relay->notes.told[i] = 0;
 	}
+	relay->notes_differ = true;
 	if (alertmanager)
 		pp_tell_webhook_forget(alertmanager);
 }
@@ -153,8 +190,12 @@ static void go_back(struct pp_relay *relay, int64_t newest)
 
 		if (sink->fed > newest)
 			sink->fed = newest;
-		if (relay->notes.told[i] > newest)
-			relay->notes.told[i] = newest;
+		if (sink->start > newest)
+			sink->start = newest;
+		if (relay->notes.told[i] <= newest)
+			continue;
+		relay->notes.told[i] = newest;
+		relay->notes_differ = true;
 	}
 }
 

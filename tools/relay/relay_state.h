@@ -15,6 +15,7 @@ struct pp_relay_sink {
 	bool begun;           /* it knows what fired before */
 	bool has_more;        /* the store has messages that it had no room for */
 	int64_t fed;          /* id of the last message of the store that it was given */
+	int64_t start;        /* of a new one: up to this id it is given only what fires */
 	uint64_t missed;      /* messages that went from the store before it could take them */
 };
 
@@ -25,6 +26,7 @@ struct pp_relay {
 	struct pp_inlet *inlet;
 	struct pp_metrics *metrics; /* NULL: no endpoint */
 	struct pp_notes notes;
+	bool notes_differ; /* from those on the disk */
 	struct pp_relay_sink sinks[PP_NOTES_SINK_CNT];
 	sd_event_source *after; /* behind every event: what has become of the messages */
 	bool forgot;            /* pathprofd was away for so long that nothing is said to fire */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sinks of pathprof-relay: programs, and whatever is reached by HTTP. See tell/tell.h for what
- * they have in common. Messages come in the order of their ids.
+ * The sinks of pathprof-relay: programs, and whatever is reached by HTTP. See
+ * daemon/shared/tell.h for what they have in common. Messages come in the order of their ids.
  */
 #ifndef PP_SINKS_H
 #define PP_SINKS_H
@@ -44,6 +44,8 @@ int pp_tell_webhook_new(struct pp_tell **ret_tell, sd_event *event,
 			const struct pp_tell_webhook_config *config, struct pathprof_error *error);
 /* Of an Alertmanager: sends nothing again of what was told; what was not told yet stays. */
 void pp_tell_webhook_forget(struct pp_tell *tell);
+/* The same, and while it is away: what is told from here on is not sent again either. */
+void pp_tell_webhook_set_away(struct pp_tell *tell, bool away);
 
 /* For the endpoint: pathprof_tell_*, by sink; cnt may be 0. */
 void pp_tell_metrics(struct pp_tell *const *tells, size_t cnt, FILE *to);

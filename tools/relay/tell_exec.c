@@ -142,6 +142,9 @@ static void note_end(struct exec *exec, const siginfo_t *info)
 	if (exec->overtime)
 		snprintf(what, sizeof(what), "it ran too long and was killed%s%s", colon,
 			 exec->said);
+	else if (!info->si_pid)
+		snprintf(what, sizeof(what), "it ended, but how is not known%s%s", colon,
+			 exec->said);
 	else
 		snprintf(what, sizeof(what), "it %s %d%s%s",
 			 info->si_code == CLD_EXITED ? "failed with status"

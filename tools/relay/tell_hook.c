@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Starting the alert hook: see sinks.h. The daemon has threads, so between fork() and execve()
- * there are system calls only. What goes wrong there comes back through a pipe that execve()
- * closes. Source: capabilities(7), "Transformation of capabilities during execve()".
+ * Starting the alert hook: see sinks.h. The relay has threads (libcurl's), so between fork() and
+ * execve() there are system calls only. What goes wrong there comes back through a pipe that
+ * execve() closes. Source: capabilities(7), "Transformation of capabilities during execve()".
  */
 #include "sinks.h"
 
@@ -62,7 +62,10 @@ static bool drop_rights(void)
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && syscall(SYS_capset, &head, none) == 0;
 }
 
-/* Nothing else stays open. The report's end may be any of those that are replaced. */
+/*
+ * Nothing else stays open. The report's end and the null device may be any of those that are
+ * replaced, so the latter takes its place before REPORT_FD is taken.
+ */
 static bool take_descriptors(int input, int output, int report)
 {
 	int in = fcntl(input, F_DUPFD, REPORT_FD + 1), out = fcntl(output, F_DUPFD, REPORT_FD + 1);
@@ -70,8 +73,8 @@ static bool take_descriptors(int input, int output, int report)
 	int null = open("/dev/null", O_WRONLY);
 
 	return in >= 0 && out >= 0 && kept >= 0 && null >= 0 &&
-	       dup3(kept, REPORT_FD, O_CLOEXEC) == REPORT_FD &&
 	       dup2(null, STDOUT_FILENO) == STDOUT_FILENO &&
+	       dup3(kept, REPORT_FD, O_CLOEXEC) == REPORT_FD &&
 	       dup2(in, STDIN_FILENO) == STDIN_FILENO &&
 	       dup2(out, STDERR_FILENO) == STDERR_FILENO && close_range(REPORT_FD + 1, ~0u, 0) == 0;
 }
@@ -109,7 +112,7 @@ int pp_tell_hook_start(pid_t *ret_child, char *const *argv, int input, int outpu
 		return -errno;
 	here = ends[0];
 	there = ends[1];
-	/* so that no handler of the daemon's runs in the child */
+	/* so that no handler of the relay's runs in the child */
 	sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, &before);
 	pid = fork();

@@ -45,7 +45,8 @@ static void finish(struct pp_tell_http *http, CURLcode code)
 	curl_off_t retry_after_s = 0;
 	_cleanup_free_ char *body = http->body;
 
-	if (code == CURLE_OK)
+	/* once a byte of its body has come the answer has a status, however the rest of it ends */
+	if (code == CURLE_OK || http->answered_bytes)
 		curl_easy_getinfo(http->easy, CURLINFO_RESPONSE_CODE, &reply.status);
 	curl_easy_getinfo(http->easy, CURLINFO_RETRY_AFTER, &retry_after_s);
 	if (retry_after_s > 0)
@@ -148,9 +149,11 @@ static int read_token(const char *path, char token[static TOKEN_MAX + 1])
 
 	if (fd < 0)
 		return -errno;
-	n = read(fd, token, TOKEN_MAX);
+	n = read(fd, token, TOKEN_MAX + 1);
 	if (n < 0)
 		return -errno;
+	if (n > TOKEN_MAX)
+		return -E2BIG;
 	while (n > 0 && (unsigned char)token[n - 1] <= ' ')
 		n--;
 	token[n] = '\0';

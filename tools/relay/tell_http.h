@@ -25,7 +25,7 @@ struct pp_tell_http_config {
 };
 
 struct pp_tell_http_reply {
-	long status;            /* of HTTP; 0: there was no answer, why says it */
+	long status;            /* of HTTP; 0: there was no answer, why says the reason */
 	uint32_t retry_after_s; /* 0: not said */
 	const char *why;
 };
@@ -42,7 +42,8 @@ void pp_tell_http_free(struct pp_tell_http *http);
 bool pp_tell_http_busy(const struct pp_tell_http *http);
 /*
  * JSON; body comes from malloc and is freed here whatever happens. -EBUSY. Other errors: nothing
- * was sent and fn will not be called (the token cannot be read: that file's error).
+ * was sent and fn will not be called (the token cannot be read: that file's error; -ENODATA: it is
+ * empty, -EBADMSG: it has more than one word, -E2BIG: it is too long).
  */
 int pp_tell_http_post(struct pp_tell_http *http, char *body);
 /* Goes on with the post without the event loop, until it is over or CLOCK_MONOTONIC until_us. */

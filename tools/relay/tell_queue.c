@@ -241,7 +241,7 @@ static bool settle(struct pp_tell_queue *queue, struct pp_tell_entry *entry, boo
 	entry->sent = false;
 	entry->due = false;
 	entry->again_us = pp_tell_now_us() + queue->resend_us;
-	return entry->firing;
+	return entry->firing && !queue->away;
 }
 
 void pp_tell_queue_settle(struct pp_tell_queue *queue, bool taken)

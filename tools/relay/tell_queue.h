@@ -32,6 +32,7 @@ struct pp_tell_queue {
 	uint32_t entry_cnt, entry_max;
 	struct pp_tell_stats stats; /* told and dropped */
 	int64_t newest;             /* id of the last message taken in */
+	bool away;                  /* whether alerts go on nobody knows: each is told once */
 };
 
 /* -ENOMEM. Released either way. */

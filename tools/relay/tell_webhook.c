@@ -96,8 +96,8 @@ static void log_reply(const struct webhook *hook, const struct pp_tell_http_repl
 		return;
 	} else if (refused(reply->status)) {
 		pp_log(LOG_WARNING,
-		       "%s: the receiver refused an alert with HTTP status %ld, and it is not sent "
-		       "again: see the receiver's log",
+		       "%s: the receiver refused alerts with HTTP status %ld; these messages are "
+		       "given up: see the receiver's log",
 		       name, reply->status);
 	} else if (reply->status) {
 		pp_log(LOG_WARNING, "%s: the receiver answered with HTTP status %ld; trying again",
@@ -128,16 +128,33 @@ static void on_reply(void *context, const struct pp_tell_http_reply *reply)
 	schedule(hook);
 }
 
+static const char *token_error(int code)
+{
+	switch (code) {
+	case -ENODATA:
+		return "the file is empty";
+	case -EBADMSG:
+		return "the file has more than one word";
+	case -E2BIG:
+		return "the file is too long";
+	default:
+		return strerror(-code);
+	}
+}
+
 static void send_due(struct webhook *hook)
 {
-	struct pp_tell_http_reply none = {.why = NULL};
 	char *body = pp_tell_queue_body(&hook->queue);
 	int r = body ? pp_tell_http_post(hook->http, body) : -ENOMEM;
+	char why[PP_TELL_FAILURE_WHY_MAX];
 
 	if (r == 0)
 		return;
-	none.why = r == -ENOMEM ? strerror(-r) : "the token's file cannot be used";
-	on_reply(hook, &none);
+	if (r == -ENOMEM)
+		snprintf(why, sizeof(why), "%s", strerror(-r));
+	else
+		snprintf(why, sizeof(why), "BearerFile= gives no token: %s", token_error(r));
+	on_reply(hook, &(struct pp_tell_http_reply){.why = why});
 }
 
 /* ---------------------------------------------------------------- when */
@@ -229,6 +246,15 @@ void pp_tell_webhook_forget(struct pp_tell *tell)
 
 	pp_tell_queue_forget_told(&hook->queue);
 	schedule(hook);
+}
+
+void pp_tell_webhook_set_away(struct pp_tell *tell, bool away)
+{
+	struct webhook *hook = (struct webhook *)tell;
+
+	hook->queue.away = away;
+	if (away)
+		pp_tell_webhook_forget(tell);
 }
 
 static const struct pp_tell_ops webhook_ops[] = {

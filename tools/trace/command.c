@@ -34,11 +34,10 @@ int trace_command_find(const char *name, char ret_path[PATH_MAX])
 
 	if (!dirs)
 		dirs = "/usr/local/bin:/usr/bin:/bin";
-	for (const char *dir = dirs; dir; dir = strchr(dir, ':')) {
-		int len, r;
+	for (const char *dir = dirs, *end; dir; dir = *end ? end + 1 : NULL) {
+		int len = (int)strcspn(dir, ":"), r;
 
-		dir += *dir == ':' && dir != dirs;
-		len = (int)strcspn(dir, ":");
+		end = dir + len;
 		if (snprintf(path, sizeof(path), "%.*s/%s", len ? len : 1, len ? dir : ".", name) >=
 		    (int)sizeof(path))
 			continue;

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -98,6 +99,14 @@ static void handle_signals(struct session *session)
 
 /* ---------------------------------------------------------------- setting up */
 
+/* 0: not known. */
+static uint64_t own_pid_namespace(void)
+{
+	struct stat status;
+
+	return stat("/proc/self/ns/pid", &status) < 0 ? 0 : status.st_ino;
+}
+
 static int make_share(struct session *session, struct pathprof_error *error)
 {
 	size_t bytes = session->options.paths ? TRACE_COUNT_BYTES : TRACE_SHARE_BYTES;
@@ -117,6 +126,7 @@ static int make_share(struct session *session, struct pathprof_error *error)
 	session->share->flags = session->options.flags;
 	session->share->counts = session->options.paths != NULL;
 	session->share->tracer_pid = (uint32_t)getpid();
+	session->share->pid_namespace = own_pid_namespace();
 	session->share->next_block = 1;
 	session->share->skip_cnt = session->options.skip_cnt;
 	session->share->budget_words = session->options.limit_words;
@@ -235,7 +245,7 @@ static void say_progress(struct session *session)
 	    now - session->said_ns < PROGRESS_EACH_NS)
 		return;
 	session->said_ns = now;
-	fprintf(stderr, "\r\033[K%.0f s, %.0f M blocks, %.1f MB",
+	fprintf(stderr, "\r\033[K%.0f s, %.0f M words, %.1f MB",
 		(double)(now - session->begin_ns) / 1e9,
 		(double)session->collector.totals.word_cnt / 1e6,
 		(double)session->writer.offset / 1e6);
@@ -334,7 +344,9 @@ static int run(struct session *session, struct pathprof_error *error)
 static void say_losses(const struct session *session)
 {
 	if (session->share->lost_streams)
-		fprintf(stderr, "pathprof-trace: %u threads or processes too many, not recorded\n",
+		fprintf(stderr,
+			"pathprof-trace: %u threads or processes too many, or in another pid "
+			"namespace, not recorded\n",
 			session->share->lost_streams);
 	if (session->collector.totals.lost_defs)
 		fprintf(stderr, "pathprof-trace: %u definitions were damaged\n",

@@ -74,11 +74,13 @@ struct trace_share {
 	uint32_t stopped;    /* set by the reader: nothing is taken any more */
 	uint32_t cut;        /* set by a writer: the limit is reached */
 	uint32_t next_stream, next_process, next_module;
-	uint32_t next_block;   /* 1 first */
-	uint32_t lost_streams; /* threads and processes for which there was no slot */
-	uint32_t counts;       /* 1: paths are counted (struct trace_arena), no words are written */
-	uint64_t skip_cnt;     /* blocks still to be skipped */
-	uint64_t budget_words; /* words that may still be written */
+	uint32_t next_block; /* 1 first */
+	/* Threads and processes for which there was no slot, and processes that are apart. */
+	uint32_t lost_streams;
+	uint32_t counts; /* 1: paths are counted (struct trace_arena), no words are written */
+	uint64_t pid_namespace; /* inode of the tracer's; 0: not known */
+	uint64_t skip_cnt;      /* blocks still to be skipped */
+	uint64_t budget_words;  /* words that may still be written */
 	struct trace_slot slots[TRACE_SLOT_CNT];
 	struct trace_process_slot processes[TRACE_PROCESS_CNT];
 };

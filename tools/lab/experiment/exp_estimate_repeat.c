@@ -404,11 +404,13 @@ static void write_spread(struct lab_run *run, const struct estimate_row *rows, s
 {
 	static const char *const columns[] = {"TIME: interval", "RUNS: interval", "TIME: bootstrap",
 					      "RUNS: bootstrap"};
-	struct lab_table *table =
-		lab_table_new("estimate-spread",
-			      "Standard deviation of paths above 1 %, over that of 200 repetitions",
-			      "program", columns, 4);
+	struct lab_table *table;
+	char title[160];
 
+	snprintf(title, sizeof(title),
+		 "Standard deviation of paths above 1 %%, over that of %u repetitions",
+		 lab_run_small(run) ? SMALL_REPS : FULL_REPS);
+	table = lab_table_new("estimate-spread", title, "program", columns, 4);
 	for (size_t i = 0; i < cnt; i++) {
 		const struct estimate_repeat *r = rows[i].figures;
 

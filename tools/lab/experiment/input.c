@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Generated inputs. Each writer starts its own generator, so no input depends on another. */
+/*
+ * Generated inputs. Each writer starts its own generator, so no input depends on another. An
+ * expression draws once: compilers evaluate the arguments of a call in different orders.
+ */
 #include "input.h"
 
 #include <stddef.h>
@@ -26,9 +29,12 @@ static const char *const joins[] = {"and", "because", "while", "although", "befo
 
 static void clause(FILE *out, uint64_t *state)
 {
-	fprintf(out, "the %s %s %s the %s", adjectives[draw(state, COUNT(adjectives))],
-		nouns[draw(state, COUNT(nouns))], verbs[draw(state, COUNT(verbs))],
-		nouns[draw(state, COUNT(nouns))]);
+	const char *object = nouns[draw(state, COUNT(nouns))];
+	const char *verb = verbs[draw(state, COUNT(verbs))];
+	const char *subject = nouns[draw(state, COUNT(nouns))];
+
+	fprintf(out, "the %s %s %s the %s", adjectives[draw(state, COUNT(adjectives))], subject,
+		verb, object);
 	if (draw(state, 3) == 0)
 		fprintf(out, " near the %s", nouns[draw(state, COUNT(nouns))]);
 }
@@ -49,8 +55,11 @@ void lab_input_text(FILE *out)
 
 	for (int i = 0; i < 60000; i++) {
 		sentence(out, &state);
-		if (draw(&state, 4) == 0)
-			fprintf(out, " %08x%04x", draw(&state, UINT32_MAX), draw(&state, 65536));
+		if (draw(&state, 4) == 0) {
+			uint32_t low = draw(&state, 65536);
+
+			fprintf(out, " %08x%04x", draw(&state, UINT32_MAX), low);
+		}
 		fputs(draw(&state, 5) ? ". " : ".\n", out);
 	}
 }

@@ -140,7 +140,7 @@ static void put_axes(FILE *out, const struct lab_plot *plot)
 	else
 		fputs("set yrange [0:*]\n", out);
 	if (plot->y_max > 0)
-		fprintf(out, "set yrange [*:%g]\n", plot->y_max);
+		fprintf(out, "set yrange [:%g]\n", plot->y_max);
 }
 
 /* How many panels go side by side. */

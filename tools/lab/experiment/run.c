@@ -184,9 +184,23 @@ static void fail_run(const struct lab_run *run, const struct lab_program *progra
 {
 	char *dir = lab_run_path(run, "inputs/%s/", program->name);
 
-	lab_fail("%s: no trace of it was made (exit status %d, see %smessages); is %s installed?",
+	lab_fail("%s: no whole trace of it was made (exit status %d, see %smessages); is %s "
+		 "installed?",
 		 program->name, WIFEXITED(status) ? WEXITSTATUS(status) : -1, dir,
 		 program->package);
+}
+
+/* A tracer that was killed or found no room leaves a file that can be read, but has no end. */
+static bool is_whole(const char *path)
+{
+	struct pathprof_trace *trace;
+	bool whole;
+
+	if (pathprof_trace_open(&trace, path, NULL) < 0)
+		return false;
+	whole = pathprof_trace_info(trace)->whole;
+	pathprof_trace_free(trace);
+	return whole;
 }
 
 static void record(const struct lab_run *run, const struct lab_program *program,
@@ -214,7 +228,7 @@ static void record(const struct lab_run *run, const struct lab_program *program,
 		add_word(&words, kind_options[kind]);
 	status = run_tracer(run, program, &words);
 	/* At the limit the program is killed, so its status says nothing; the file does. */
-	if (!pathprof_trace_is(part))
+	if (!is_whole(part))
 		fail_run(run, program, status);
 	if (rename(part, path))
 		lab_fail("%s: %s", path, strerror(errno));

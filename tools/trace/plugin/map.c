@@ -7,7 +7,7 @@
  * The emulator's own mappings stand in the same file; nobody asks for them, so they do no harm.
  *
  * Workload: a look-up for each block translated, a few dozen ranges. Locking: plugin_lock().
- * Ownership: a fixed table; when it is full the oldest range goes, and comes back as a new module.
+ * Ownership: a fixed table; when it is full one range goes, and comes back as a new module.
  */
 #include "plugin.h"
 

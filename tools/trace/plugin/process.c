@@ -11,6 +11,7 @@
 #include <linux/futex.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,11 +53,21 @@ static int take_slot(uint32_t *ret_index)
 	return -ENOSPC;
 }
 
+/* In another pid namespace, where the tracer's number of this process is not known: the tracer
+ * would take another process for this one. */
+static bool is_apart(void)
+{
+	struct stat own;
+
+	return plugin_share->pid_namespace && stat("/proc/self/ns/pid", &own) == 0 &&
+	       own.st_ino != plugin_share->pid_namespace;
+}
+
 /* parent: the number of the process this one was forked from; its own for the first. */
 int process_claim(uint32_t parent)
 {
 	struct pathprof_trace_process record = {.parent = parent, .pid = (uint32_t)getpid()};
-	int r = take_slot(&slot_index);
+	int r = is_apart() ? -EXDEV : take_slot(&slot_index);
 
 	self = NULL;
 	if (r < 0) {
