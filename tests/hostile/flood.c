@@ -7,7 +7,9 @@
  * `flood late PID [OTHER]` is the test's own measure of the machine. It wants to wake up every 20
  * ms, and reads how long PID and its child pathprof-read, which PID waits for, waited for a CPU, by
  * the kernel's account. A line is when (Unix time, ns), how long (ns) the machine held up either:
- * the longer of its own lateness and their wait; and how long OTHER has run so far (ns).
+ * the longest of its own lateness, their wait and the time for which the disk has stalled; and how
+ * long OTHER has run so far (ns). The disk is the one that the lines are written to: a thread has
+ * them put there ten times a second.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -250,21 +252,63 @@ static long long ran_ns(const char *pid)
 	return ran_ns;
 }
 
+/* A disk that is only slow takes less. */
+#define STALL_NS 100000000ll
+
+static struct {
+	long long since_ns;   /* of what is being put there; 0: nothing */
+	long long stalled_ns; /* since then it took long; 0: that was told */
+} disk;
+
+static void *put_on_disk(void *context)
+{
+	const struct timespec pause = {.tv_nsec = 100000000};
+
+	for (;; nanosleep(&pause, NULL)) {
+		long long begin_ns = clock_ns(CLOCK_MONOTONIC);
+
+		__atomic_store_n(&disk.since_ns, begin_ns, __ATOMIC_SEQ_CST);
+		fdatasync(STDOUT_FILENO);
+		if (clock_ns(CLOCK_MONOTONIC) - begin_ns > STALL_NS)
+			__atomic_store_n(&disk.stalled_ns, begin_ns, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&disk.since_ns, 0, __ATOMIC_SEQ_CST);
+	}
+	return context;
+}
+
+/* Nanoseconds for which the disk has stalled until now; 0: it does not. */
+static long long stalled_for_ns(void)
+{
+	long long since_ns = __atomic_exchange_n(&disk.stalled_ns, 0, __ATOMIC_SEQ_CST);
+	long long now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	if (!since_ns)
+		since_ns = __atomic_load_n(&disk.since_ns, __ATOMIC_SEQ_CST);
+	return since_ns && now_ns - since_ns > STALL_NS ? now_ns - since_ns : 0;
+}
+
+static long long longer(long long a_ns, long long b_ns)
+{
+	return a_ns > b_ns ? a_ns : b_ns;
+}
+
 static void tell_late(const char *pid, const char *other)
 {
 	const long long every_ns = 20000000, least_ns = 1000000;
 	struct timespec pause = {.tv_nsec = every_ns};
 	struct delay delay = {0};
+	pthread_t thread;
 
 	more_delay_ns(&delay, pid);
+	if (pthread_create(&thread, NULL, put_on_disk, NULL))
+		exit(1);
 	for (;;) {
-		long long begin_ns = clock_ns(CLOCK_MONOTONIC), late_ns, waited_ns;
+		long long begin_ns = clock_ns(CLOCK_MONOTONIC), late_ns;
 
 		nanosleep(&pause, NULL);
 		late_ns = clock_ns(CLOCK_MONOTONIC) - begin_ns - every_ns;
-		waited_ns = more_delay_ns(&delay, pid);
-		if (waited_ns > late_ns)
-			late_ns = waited_ns;
+		late_ns = longer(late_ns, more_delay_ns(&delay, pid));
+		late_ns = longer(late_ns, stalled_for_ns());
 		if (late_ns < least_ns)
 			late_ns = 0;
 		printf("%lld %lld %lld\n", clock_ns(CLOCK_REALTIME), late_ns, ran_ns(other));

@@ -131,6 +131,7 @@ else
 fi
 
 # ---------------------------------------------------------------- floods
+show_stall_allowed
 for kind in ${FLOODS:-mmap swarm pieces fork exec threads signals comm}; do
 	reason=
 	[ "$kind" != mmap ] || reason=map-rate

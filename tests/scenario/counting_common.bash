@@ -101,13 +101,8 @@ killed() {
 		kill -9 $victim
 		wait $victim 2>/dev/null
 		read -r _ steps manies < <(od -t u8 truth)
-		[ -n "$(ls counts)" ] || continue
-		# A file whose head is not written yet is none; nothing was counted before that.
-		add_up || {
-			[ "${steps:-0}" -eq 0 ] && tail -n 1 said | grep -q "not a file of counts" ||
-				wrong="$wrong; $(tail -n 1 said)"
-			continue
-		}
+		[ -n "$(find counts -name '*.ppraw')" ] || continue
+		add_up || { wrong="$wrong; $(tail -n 1 said)"; continue; }
 		# One may have been counted and not be in its books yet.
 		s=$(count_of step) m=$(count_of many)
 		s=$((${s:-0} - ${steps:-0})) m=$((${m:-0} - ${manies:-0}))

@@ -34,6 +34,46 @@ fi
 full && kills=200 || kills=12
 killed $kills
 
+# Killed at one of the calls that make its file: no file has its name before its head is whole.
+cat >killed_at.c <<'END'
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+/* killed_at CALL PROGRAM...: the kernel kills it when it makes that call. */
+int main(int argc, char **argv)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned int)atoi(argv[1]), 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
+
+	if (argc < 3 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		return 1;
+	execv(argv[2], argv + 2);
+	return 1;
+}
+END
+clang-22 -O1 killed_at.c -o killed_at
+for call in "285 fallocate" "82 rename"; do
+	rm -rf counts truth
+	mkdir counts
+	(PATHPROF_DIR=counts ./killed_at "${call% *}" ./counting truth threads 1 10; true) >out 2>said
+	left=$(ls counts)
+	if [[ $left = *.ppraw.new ]]; then
+		ok "killed at ${call#* }(): no file of counts"
+	else
+		not_ok "killed at ${call#* }()" "it leaves ${left:-nothing}"
+	fi
+done
+
 # No optimisation may hold a count in a register meanwhile. A busy machine begins a program late.
 for seconds in 0.3 1 5 20 60; do
 	rm -f counts/*
@@ -151,15 +191,80 @@ PATHPROF_DIR=counts ./counting truth threads 64 20000 &
 counter=$!
 reads=0 bad=
 while kill -0 $counter 2>/dev/null; do
+	[ -n "$(find counts -name '*.ppraw')" ] || continue
 	"$lab" counts --binary counting --all counts/*.ppraw >out 2>said && reads=$((reads + 1)) && continue
-	# Before its head is written a file is none.
-	[ $reads -eq 0 ] || ! grep -q damaged said || bad=$(head -n 1 said)
+	bad=$(head -n 1 said)
 done
 wait $counter
 if [ -z "$bad" ] && [ $reads -gt 0 ]; then
 	ok "a file is read while its program counts"
 else
 	not_ok "a file is read while its program counts" "$reads reads, $bad"
+fi
+
+# A name that an earlier process left unfinished, and one that is taken, as after exec.
+cat >again.c <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* Leaves a file of its number's next name as a killed process would, and begins anew. */
+int main(int argc, char **argv)
+{
+	char path[4200];
+
+	if (argc == 1)
+		return 0;
+	snprintf(path, sizeof(path), "counts/%s.%d-1.ppraw.new", argv[1], getpid());
+	close(open(path, O_WRONLY | O_CREAT, 0666));
+	return execl(argv[0], argv[0], (char *)NULL);
+}
+END
+"$cc" -O1 -Wl,--build-id again.c -o again
+id=$(readelf -n again | sed -n 's/.*Build ID: //p')
+rm -rf counts
+mkdir counts
+PATHPROF_DIR=counts ./again "$id"
+names=$(cd counts && ls | sed -E 's/^[0-9a-f]+\.[0-9]+//' | sort | paste -sd ' ')
+if [ "$names" = "-1.ppraw.new -2.ppraw .ppraw" ]; then
+	ok "names that are taken are passed over"
+else
+	not_ok "names that are taken are passed over" "$names"
+fi
+
+# Descriptor 2 may be a file of the program's own by the time a child finds no place for its counts.
+cat >errors.c <<'END'
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	if (argc > 1) {
+		close(2);
+		dup2(open(argv[1], O_WRONLY | O_CREAT, 0666), 2);
+	}
+	setenv("PATHPROF_DIR", "/dev/null/none", 1);
+	if (fork() == 0)
+		_exit(0);
+	return wait(NULL) < 0;
+}
+END
+"$cc" -O1 errors.c -o errors
+rm -rf counts data
+mkdir counts
+PATHPROF_DIR=counts ./errors data 2>said
+if [ -e data ] && [ ! -s data ] && [ ! -s said ]; then
+	ok "nothing is said into a file of the program's"
+else
+	not_ok "nothing is said into a file of the program's" "it holds: $(head -n 1 data)"
+fi
+PATHPROF_DIR=counts ./errors 2>said
+if [ "$(grep -c 'paths are not counted' said)" = 1 ]; then
+	ok "a child that does not count says so"
+else
+	not_ok "a child that does not count says so" "$(head -n 1 said)"
 fi
 
 # Where no file can be made, the program does what it did, and one line says so.

@@ -35,4 +35,18 @@ screen kill-server
 DURATION=8 "$here/tools/demo" >"$tmp/report" 2>&1 </dev/null || not_ok report "status $?"
 check report-ends "$(cat "$tmp/report")" ends_well "$tmp/report"
 check report-has-views "$(cat "$tmp/report")" grep -q '^== hottest functions ==' "$tmp/report"
+
+# A daemon that begins when it is said that it is waited for.
+mkdir -p "$tmp/late/bin"
+ln -s "$(realpath "$BUILD")"/bin/* "$tmp/late/bin"
+rm "$tmp/late/bin/pathprofd"
+cat >"$tmp/late/bin/pathprofd" <<END
+#!/bin/sh
+until grep -q 'waits for pathprofd: its database is not there yet' "$tmp/late/said"; do sleep 0.1; done
+exec "$(realpath "$BUILD")/bin/pathprofd" "\$@"
+END
+chmod +x "$tmp/late/bin/pathprofd"
+: >"$tmp/late/said"
+BUILD=$tmp/late DURATION=4 "$here/tools/demo" >"$tmp/late/said" 2>&1 </dev/null || not_ok late-daemon "status $?"
+check late-daemon-is-waited-for "$(cat "$tmp/late/said")" grep -q '^== hottest functions ==' "$tmp/late/said"
 finish

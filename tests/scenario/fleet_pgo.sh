@@ -152,7 +152,37 @@ sort status* | uniq -c | paste -sd ';' >counts
 
 # ---------------------------------------------------------------- without the file, and with a directory of files
 stop
-[ -z "$(ls temporary)" ] && ok "nothing of it stays" || not_ok "what stays" "$(ls temporary)"
+[ -z "$(ls -d temporary/* hub.db.pgo 2>/dev/null)" ] && ok "nothing of it stays" || not_ok "what stays" "$(ls -d temporary/* hub.db.pgo)"
+# One that is killed leaves its directory, beside the database, and the next one takes that over.
+start
+first=$(ls -d hub.db.pgo/*)
+kill -9 $server
+wait $server 2>/dev/null
+touch "$first/profile" hub.db.pgo/file
+start
+second=$(ls -d hub.db.pgo/*)
+[ -d "$first" ] || [ "$(stat -c %a hub.db.pgo)" != 700 ] || [ "$(ls -d hub.db.pgo/* | wc -l)" != 1 ] || [ -n "$(ls "$second")" ] || [ -n "$(ls temporary)" ] &&
+	not_ok "after a hub that was killed" "$(ls -lR hub.db.pgo temporary | paste -sd ';')" || ok "what one that was killed leaves goes with the next"
+stop
+[ -e hub.db.pgo ] && not_ok "after both" "$(ls hub.db.pgo)" || ok "and with its end"
+# What somebody else put there is not used.
+not_taken() { # WHAT WORDS
+	timeout -k 5 60 "$hub" serve --db hub.db --listen 127.0.0.1:0 --cert ca/hub.pem --key ca/hub-key.pem --ca ca/ca.pem >said 2>&1
+	[ $? = 1 ] && grep -q "hub.db.pgo: profiles are to be made there, but it is $2: remove it" said && ok "$1 is not used" || not_ok "$1" "$(tail -n 1 said)"
+	[ "$(cat temporary/kept)" = kept ] || not_ok "$1" "what lies there was touched"
+}
+echo kept >temporary/kept
+ln -s temporary hub.db.pgo
+not_taken "a link" "a link or a file"
+rm hub.db.pgo
+if [ "$(id -u)" = 0 ]; then
+	mv temporary hub.db.pgo && chown 64998 hub.db.pgo && ln -s hub.db.pgo temporary
+	not_taken "another user's directory" "another user's"
+	rm temporary && mv hub.db.pgo temporary
+else
+	echo "skip $name: another user's directory: not root"
+fi
+rm temporary/kept
 mkdir -p files/${id:0:2} && mv bin/worker files/${id:0:2}/${id:2}
 start
 refused 404 "worker" "$id?format=bolt-fdata&$span"

@@ -37,6 +37,9 @@ cp ca/host1.pem before
 # A key without its certificate would sign what no hub takes.
 mv ca/ca-key.pem safe.pem
 ! "$hub" ca ca 2>said && [ ! -e ca/ca-key.pem ] && grep -q 'ca/ca.pem: File exists' said && ok "no authority gets another key" || not_ok "another key" "$(ls ca; cat said)"
+# Nor does one sign with another's.
+"$hub" ca stranger && cp stranger/ca-key.pem ca/ca-key.pem
+! "$hub" enrol ca lost 2>said && [ ! -e ca/lost.pem ] && [ ! -e ca/lost-key.pem ] && grep -q 'ca-key.pem is not the key of ca.pem' said && ok "no authority signs with another's key" || not_ok "another's key" "$(ls ca; cat said)"
 mv safe.pem ca/ca-key.pem
 
 # ---------------------------------------------------------------- hosts' databases, of known content

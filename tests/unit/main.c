@@ -11,6 +11,7 @@
 #include "unit.h"
 
 #include <CUnit/Basic.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 #define JOBS_MAX 64
+#define TMPDIR   "/tmp/pathprof-unit.XXXXXX"
 
 struct suite {
 	const char *name;
@@ -35,7 +37,7 @@ struct counts {
 static struct suite suites[256];
 static size_t suite_cnt;
 static unsigned int skipped;
-static char tmpdir[64];
+static char *tmpdir; /* of this suite, where the runner sees it; "": none was made */
 
 void unit_register(const char *suite, const struct unit_test *tests, size_t cnt)
 {
@@ -61,31 +63,21 @@ unsigned int unit_rounds(unsigned int brief, unsigned int full)
 	return rounds && !strcmp(rounds, "full") ? full : brief;
 }
 
-static void remove_tmpdir(void)
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		execlp("rm", "rm", "-rf", tmpdir, (char *)NULL);
-		_exit(127);
-	}
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
-}
-
 const char *unit_tmpdir(void)
 {
 	static unsigned int next;
 	static char dir[96];
 
 	if (!tmpdir[0]) {
-		snprintf(tmpdir, sizeof(tmpdir), "/tmp/pathprof-unit.XXXXXX");
+		strcpy(tmpdir, TMPDIR);
 		if (!mkdtemp(tmpdir))
 			abort();
-		atexit(remove_tmpdir);
 	}
-	snprintf(dir, sizeof(dir), "%s/%u", tmpdir, next++);
-	if (mkdir(dir, 0700))
+	/* A child of the suite counts on its own. */
+	do
+		snprintf(dir, sizeof(dir), "%s/%u", tmpdir, next++);
+	while (mkdir(dir, 0700) && errno == EEXIST);
+	if (access(dir, W_OK))
 		abort();
 	return dir;
 }
@@ -116,10 +108,16 @@ static int run_here(const struct suite *suite, struct counts *ret_counts)
 	return 0;
 }
 
-/* A suite while it runs. Its process leaves the counts in shared memory. */
+/* What a suite's process leaves in shared memory. */
+struct left {
+	struct counts counts;
+	char tmpdir[sizeof(TMPDIR)]; /* a suite that dies cannot remove it */
+};
+
+/* A suite while it runs. */
 struct running {
 	const struct suite *suite;
-	struct counts *counts;
+	struct left *left;
 	pid_t pid;
 	FILE *said; /* NULL: the suite prints to our own output */
 };
@@ -134,7 +132,8 @@ static void run_in_child(const struct running *r)
 {
 	if (r->said && (dup2(fileno(r->said), 1) < 0 || dup2(fileno(r->said), 2) < 0))
 		exit(1);
-	exit(run_here(r->suite, r->counts) ? 1 : 0);
+	tmpdir = r->left->tmpdir;
+	exit(run_here(r->suite, &r->left->counts) ? 1 : 0);
 }
 
 static int start(const struct suite *suite, bool alone)
@@ -142,11 +141,11 @@ static int start(const struct suite *suite, bool alone)
 	struct running *r = &running[running_cnt];
 
 	*r = (struct running){.suite = suite, .said = alone ? NULL : tmpfile()};
-	r->counts = mmap(NULL, sizeof(*r->counts), PROT_READ | PROT_WRITE,
-			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (r->counts == MAP_FAILED || (!alone && !r->said))
+	r->left = mmap(NULL, sizeof(*r->left), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+	if (r->left == MAP_FAILED || (!alone && !r->said))
 		return -1;
-	*r->counts = died;
+	r->left->counts = died;
 	fflush(stdout);
 	r->pid = fork();
 	if (r->pid == 0)
@@ -165,10 +164,23 @@ static void print_said(FILE *said)
 	fclose(said);
 }
 
+static void remove_tmpdir(const char *name)
+{
+	pid_t pid = *name ? fork() : -1;
+
+	if (pid == 0) {
+		execlp("rm", "rm", "-rf", name, (char *)NULL);
+		_exit(127);
+	}
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+}
+
 /* Waits for one of the running suites and adds up what it counted. */
 static void finish_one(struct counts *all)
 {
 	struct running *r = NULL;
+	struct counts *counts;
 	int status;
 	pid_t pid = wait(&status);
 
@@ -177,16 +189,18 @@ static void finish_one(struct counts *all)
 			r = &running[i];
 	if (!r)
 		return;
+	counts = &r->left->counts;
 	if (r->said)
 		print_said(r->said);
 	if (status != 0) {
 		printf("suite %s ended with status %#x\n", r->suite->name, (unsigned int)status);
-		r->counts->failed += !r->counts->failed;
+		counts->failed += !counts->failed;
 	}
-	all->passed += r->counts->passed;
-	all->failed += r->counts->failed;
-	all->skipped += r->counts->skipped;
-	munmap(r->counts, sizeof(*r->counts));
+	all->passed += counts->passed;
+	all->failed += counts->failed;
+	all->skipped += counts->skipped;
+	remove_tmpdir(r->left->tmpdir);
+	munmap(r->left, sizeof(*r->left));
 	*r = running[--running_cnt];
 }
 

@@ -127,6 +127,18 @@ static int read_file(const char *directory, const char *end, gnutls_datum_t *ret
 	return HUB_OK;
 }
 
+static bool is_pair(const struct pair *pair)
+{
+	uint8_t certified[64], own[64];
+	size_t certified_bytes = sizeof(certified), own_bytes = sizeof(own);
+
+	return gnutls_x509_crt_get_key_id(pair->certificate, GNUTLS_KEYID_USE_SHA256, certified,
+					  &certified_bytes) == 0 &&
+	       gnutls_x509_privkey_get_key_id(pair->key, GNUTLS_KEYID_USE_SHA256, own,
+					      &own_bytes) == 0 &&
+	       certified_bytes == own_bytes && memcmp(certified, own, own_bytes) == 0;
+}
+
 static int read_ca(const char *directory, struct pair *ret_ca)
 {
 	gnutls_datum_t certificate = {NULL, 0}, key = {NULL, 0};
@@ -140,6 +152,10 @@ static int read_ca(const char *directory, struct pair *ret_ca)
 	     gnutls_x509_crt_import(ret_ca->certificate, &certificate, GNUTLS_X509_FMT_PEM) < 0 ||
 	     gnutls_x509_privkey_import2(ret_ca->key, &key, GNUTLS_X509_FMT_PEM, NULL, 0) < 0))
 		r = hub_fail("%s: ca.pem or ca-key.pem cannot be read", directory);
+	if (r == HUB_OK && !is_pair(ret_ca))
+		r = hub_fail("%s: ca-key.pem is not the key of ca.pem, and no hub accepts what it "
+			     "signs: put the key there that was made with ca.pem",
+			     directory);
 	gnutls_free(certificate.data);
 	if (key.data)
 		gnutls_memset(key.data, 0, key.size);

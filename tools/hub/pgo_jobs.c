@@ -2,19 +2,17 @@
 /* Questions for profiles, and their answers: see pgo.h. */
 #include "pgo.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include "base/clock.h"
 #include "child.h"
 #include "pathprof/format.h"
+#include "scratch.h"
 
 #define WAITING_MAX   8
 #define KEPT_MAX      4
@@ -40,7 +38,7 @@ struct kept {
 
 struct hub_pgo_jobs {
 	const char *files;
-	char *scratch; /* a directory of its own */
+	char *scratch;
 	void (*on_done)(struct hub_pgo_job *job);
 	struct hub_pgo_job *waiting[WAITING_MAX]; /* the first is under way */
 	size_t cnt;
@@ -61,34 +59,6 @@ static int64_t seconds_of(const char *text)
 			       seconds > INT64_MAX / (int64_t)PP_NSEC_PER_SEC
 		       ? -1
 		       : seconds;
-}
-
-/* ---------------------------------------------------------------- scratch */
-
-static void empty_scratch(const struct hub_pgo_jobs *jobs)
-{
-	DIR *directory = opendir(jobs->scratch);
-	const struct dirent *entry;
-
-	while (directory && (entry = readdir(directory)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			unlinkat(dirfd(directory), entry->d_name, 0);
-	if (directory)
-		closedir(directory);
-}
-
-static int make_scratch(struct hub_pgo_jobs *jobs, struct pathprof_error *error)
-{
-	const char *parent = getenv("TMPDIR");
-
-	if (asprintf(&jobs->scratch, "%s/pathprof-hub-XXXXXX",
-		     parent && *parent == '/' ? parent : "/tmp") < 0) {
-		jobs->scratch = NULL;
-		return pathprof_fail(error, -ENOMEM, "out of memory");
-	}
-	if (mkdtemp(jobs->scratch))
-		return 0;
-	return pathprof_fail(error, -errno, "%s: %s", jobs->scratch, strerror(errno));
 }
 
 /* ---------------------------------------------------------------- answers */
@@ -237,7 +207,7 @@ bool hub_pgo_turn(struct hub_pgo_jobs *jobs)
 		take_answer(job, &jobs->child);
 	else
 		refuse(job, 503, "it took too long: ask of a shorter time");
-	empty_scratch(jobs);
+	hub_scratch_empty(jobs->scratch);
 	keep(jobs, job);
 	remove_job(jobs, 0);
 	jobs->on_done(job);
@@ -369,7 +339,7 @@ void hub_pgo_end(struct hub_pgo_jobs *jobs, struct hub_pgo_job *job)
 			continue;
 		if (i == 0) {
 			hub_child_release(&jobs->child);
-			empty_scratch(jobs);
+			hub_scratch_empty(jobs->scratch);
 		}
 		remove_job(jobs, i);
 	}
@@ -386,7 +356,7 @@ void hub_pgo_end(struct hub_pgo_jobs *jobs, struct hub_pgo_job *job)
 
 /* ---------------------------------------------------------------- life */
 
-int hub_pgo_new(struct hub_pgo_jobs **ret_jobs, const char *files,
+int hub_pgo_new(struct hub_pgo_jobs **ret_jobs, const char *db, const char *files,
 		void (*on_done)(struct hub_pgo_job *job), struct pathprof_error *error)
 {
 	struct hub_pgo_jobs *jobs = calloc(1, sizeof(*jobs));
@@ -396,9 +366,8 @@ int hub_pgo_new(struct hub_pgo_jobs **ret_jobs, const char *files,
 		return pathprof_fail(error, -ENOMEM, "out of memory");
 	jobs->files = files;
 	jobs->on_done = on_done;
-	r = make_scratch(jobs, error);
+	r = hub_scratch_new(&jobs->scratch, db, error);
 	if (r < 0) {
-		free(jobs->scratch);
 		free(jobs);
 		return r;
 	}
@@ -426,13 +395,11 @@ void hub_pgo_free(struct hub_pgo_jobs *jobs)
 	if (!jobs)
 		return;
 	hub_child_release(&jobs->child);
-	empty_scratch(jobs);
-	rmdir(jobs->scratch);
+	hub_scratch_free(jobs->scratch);
 	for (size_t i = 0; i < KEPT_MAX; i++) {
 		free(jobs->kept[i].job.key);
 		free(jobs->kept[i].job.bytes);
 	}
-	free(jobs->scratch);
 	free(jobs);
 }
 

@@ -193,7 +193,8 @@ static int open_hub(struct hub *hub, struct pathprof_error *error)
 	if (r == 0 && hub_watch_new(&hub->watch, &hub->rules, hub->tenants) < 0)
 		r = pathprof_fail(error, -ENOMEM, "out of memory");
 	if (r == 0)
-		r = hub_pgo_new(&hub->pgo, options->files, hub_request_on_profile, error);
+		r = hub_pgo_new(&hub->pgo, options->db, options->files, hub_request_on_profile,
+				error);
 	if (r == 0)
 		open_figures(hub);
 	return r < 0 ? r : start(hub, error);

@@ -62,21 +62,38 @@ static int read_at(const struct counts_file *f, uint64_t place, void *buffer, si
 
 /* ---------------------------------------------------------------- the head */
 
-static int open_file(struct counts_file *f)
+static int measure(struct counts_file *f)
 {
 	struct stat st;
+
+	if (fstat(f->fd, &st))
+		return pathprof_fail(f->error, -errno, "%s: cannot be examined: %m", f->path);
+	f->bytes = (uint64_t)st.st_size;
+	f->changed_ns = st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec;
+	return 0;
+}
+
+/* A head must not tell of regions that came after the file was measured. */
+static int read_head(struct counts_file *f)
+{
+	int r = measure(f);
+
+	if (r < 0)
+		return r;
+	if (f->bytes < sizeof(f->head))
+		return pathprof_fail(f->error, -EBADMSG, "%s: not a file of counts", f->path);
+	r = read_at(f, 0, &f->head, sizeof(f->head));
+	return r < 0 ? r : measure(f);
+}
+
+static int open_file(struct counts_file *f)
+{
 	int r;
 
 	f->fd = pathprof_foreign_open(PATHPROF_OWN_ROOT, f->path, f->error);
 	if (f->fd < 0)
 		return f->fd;
-	if (fstat(f->fd, &st))
-		return pathprof_fail(f->error, -errno, "%s: cannot be examined: %m", f->path);
-	f->bytes = (uint64_t)st.st_size;
-	f->changed_ns = st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec;
-	if (f->bytes < sizeof(f->head))
-		return pathprof_fail(f->error, -EBADMSG, "%s: not a file of counts", f->path);
-	r = read_at(f, 0, &f->head, sizeof(f->head));
+	r = read_head(f);
 	if (r < 0)
 		return r;
 	if (f->head.magic != PATHPROF_COUNTS_MAGIC || f->head.version != PATHPROF_COUNTS_VERSION)
@@ -116,16 +133,12 @@ static int check_head(const struct counts_file *f, const struct pathprof_counted
 /* Bytes that the program appended since are used by now. */
 static int read_used_again(struct counts_file *f)
 {
-	struct stat st;
 	int r = read_at(f, offsetof(struct pathprof_counts_head, used_bytes), &f->head.used_bytes,
 			sizeof(f->head.used_bytes));
 
-	if (r < 0)
-		return r;
-	if (fstat(f->fd, &st))
-		return pathprof_fail(f->error, -errno, "%s: cannot be examined: %m", f->path);
-	f->bytes = (uint64_t)st.st_size;
-	return check_used(f);
+	if (r == 0)
+		r = measure(f);
+	return r < 0 ? r : check_used(f);
 }
 
 /* ---------------------------------------------------------------- regions */

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
  * The file of counts: PATHPROF_DIR/BUILDID.PID.ppraw, with -1, -2 and so on behind the pid when
- * there is one of that name, as after exec.
+ * there is one of that name, as after exec. A file has that name once its head is whole. Until then
+ * it is called NAME.ppraw.new, and who made that may take the name: a kill in between leaves at
+ * most a file that is not taken for one of counts.
  *
  * No descriptor is held: programs close those they do not know, and their numbers come to mean
  * something else. A region is appended by opening the file by its name once more; where that fails,
@@ -27,7 +29,14 @@ static struct {
 	ino_t inode;
 	int held; /* the lock */
 	char path[DIRECTORY_MAX + 256];
+	char unfinished[DIRECTORY_MAX + 256 + 8]; /* its name until it has that one */
 } file;
+
+/* Descriptor 2 as this object found it; 0: it was closed. */
+static struct {
+	dev_t device;
+	ino_t inode;
+} errors;
 
 struct pathprof_counts_head *counts_head(void)
 {
@@ -100,11 +109,45 @@ static size_t put_directory(void)
 	return put(put(at, directory), "/");
 }
 
+static void put_unfinished(void)
+{
+	static const char end[] = ".new";
+	size_t at = 0;
+
+	for (; file.path[at]; at++)
+		file.unfinished[at] = file.path[at];
+	for (size_t i = 0; i < sizeof(end); i++)
+		file.unfinished[at + i] = end[i];
+}
+
+/* ---------------------------------------------------------------- complaints */
+
+static void remember_errors(void)
+{
+	struct stat identity = {0};
+
+	if (kernel_identify(2, &identity) < 0)
+		return;
+	errors.device = identity.st_dev;
+	errors.inode = identity.st_ino;
+}
+
+/* A program may have closed it and opened a socket or data of its own, when it forks. */
+static bool are_errors_read(void)
+{
+	struct stat identity = {0};
+
+	return kernel_identify(2, &identity) == 0 && identity.st_dev == errors.device &&
+	       identity.st_ino == errors.inode;
+}
+
 static void complain(int error)
 {
 	static const char what[] = "pathprof: paths are not counted, no file can be made here: ";
 	size_t bytes = 0;
 
+	if (!are_errors_read())
+		return;
 	while (file.path[bytes])
 		bytes++;
 	kernel_write(2, what, sizeof(what) - 1);
@@ -115,6 +158,24 @@ static void complain(int error)
 
 /* ---------------------------------------------------------------- making it */
 
+/* A file whose name is free, and this process's alone to give. */
+static int create_unfinished(void)
+{
+	int fd = -EEXIST;
+
+	if (kernel_exists(file.path))
+		return fd;
+	put_unfinished();
+	fd = kernel_open(file.unfinished, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW);
+	/* Another process may have given its own that name meanwhile. */
+	if (fd >= 0 && kernel_exists(file.path)) {
+		kernel_close(fd);
+		kernel_remove(file.unfinished);
+		fd = -EEXIST;
+	}
+	return fd;
+}
+
 static int create(const struct pathprof_counts_head *head)
 {
 	size_t at = put_directory();
@@ -124,7 +185,7 @@ static int create(const struct pathprof_counts_head *head)
 	at = put_number(put(at, "."), head->pid);
 	for (uint64_t n = 0; fd == -EEXIST && n < NAMES_MAX; n++) {
 		put(n ? put_number(put(at, "-"), n) : at, ".ppraw");
-		fd = kernel_open(file.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW);
+		fd = create_unfinished();
 	}
 	return fd;
 }
@@ -177,6 +238,20 @@ static int fill(int fd, const struct pathprof_counts_head *head)
 	return 0;
 }
 
+static int make_named(const struct pathprof_counts_head *head)
+{
+	int fd = create(head);
+	int r = fd < 0 ? fd : fill(fd, head);
+
+	if (r == 0)
+		r = kernel_rename(file.unfinished, file.path);
+	if (fd >= 0)
+		kernel_close(fd);
+	if (r < 0 && fd >= 0)
+		kernel_remove(file.unfinished);
+	return r;
+}
+
 static bool make(void)
 {
 	struct pathprof_counts_head head = {
@@ -188,19 +263,16 @@ static bool make(void)
 		.start_ns = kernel_time_ns(),
 	};
 	struct pathprof_counts_region *region = NULL;
-	int fd, r;
+	int r;
 
 	counts_name_object(&head);
-	fd = create(&head);
-	r = fd < 0 ? fd : fill(fd, &head);
+	r = make_named(&head);
 	if (r == 0) {
 		region = counts_claim(kernel_tid());
 		r = region ? 0 : -ENOSPC;
+		if (r < 0)
+			kernel_remove(file.path);
 	}
-	if (fd >= 0)
-		kernel_close(fd);
-	if (r < 0 && fd >= 0)
-		kernel_remove(file.path);
 	if (r < 0)
 		complain(r);
 	counts_move_to(region);
@@ -209,6 +281,7 @@ static bool make(void)
 
 bool counts_file_make(void)
 {
+	remember_errors();
 	return make();
 }
 

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -48,6 +49,21 @@ static inline void kernel_close(int fd)
 static inline void kernel_remove(const char *path)
 {
 	kernel_call(SYS_unlink, (long)path, 0, 0, 0, 0, 0);
+}
+
+/* The file at the new name, if there is one, is gone then. */
+static inline int kernel_rename(const char *path, const char *to)
+{
+	return (int)kernel_call(SYS_rename, (long)path, (long)to, 0, 0, 0, 0);
+}
+
+/* True as well for a link that leads nowhere. */
+static inline bool kernel_exists(const char *path)
+{
+	struct stat status;
+
+	return kernel_call(SYS_newfstatat, AT_FDCWD, (long)path, (long)&status, AT_SYMLINK_NOFOLLOW,
+			   0, 0) == 0;
 }
 
 static inline int kernel_identify(int fd, struct stat *ret_stat)
