@@ -103,6 +103,13 @@ want=$("$lab" counts --top 100 counts/*.ppraw |
 line=${want%%:*}
 text=$(sed -n "${line}p" "$(jq -r '.lines[0].file' shown.json)" | sed 's/^[[:space:]]*//')
 grep -qF "$text" shown && ok "its source is shown" || not_ok "its source is shown" "no line '$text'"
+# A program that was moved is named, and found by its build-id.
+mv numbers elsewhere
+"$ctl" show "$hot" --db numbers.db --json --file elsewhere >moved.json 2>said
+jq -e '.lines | length > 0' moved.json >/dev/null && [ "$(jq -c .lines moved.json)" = "$(jq -c .lines shown.json)" ] &&
+	"$ctl" cfg main --db numbers.db --file elsewhere >/dev/null 2>said &&
+	ok "a program elsewhere, by --file" || not_ok "a program elsewhere, by --file" "$(tail -n 1 said) $(jq -c .code_missing moved.json)"
+mv elsewhere numbers
 "$ctl" paths --function "$function" --db numbers.db --json >own.json
 [ "$(jq length own.json)" = "$(jq --arg f "$function" '[.[] | select(.function == $f)] | length' paths.json)" ] && ok "paths --function" || not_ok "paths --function" "$(jq -c '[.[].label]' own.json)"
 "$ctl" compare window:1 window:3 --db numbers.db >/dev/null 2>said && ok "runs are compared" || not_ok "runs are compared" "$(tail -n 1 said)"
@@ -235,6 +242,15 @@ first=$(find counts -name '*.ppraw' | sort | head -n 1)
 refused "another build's description" "another build" "$ctl" import -F counts --binary other -o other.db "$first"
 head -c 2000 "$first" >cut.ppraw
 refused "a file that was cut" "cut.ppraw: " "$ctl" import -F counts --binary numbers -o cut.db cut.ppraw
+# One that was killed while it began, or is damaged, is named, counted and left out, wherever it stands.
+: >begun.ppraw
+head -c 5000 "$first" >short.ppraw
+if "$ctl" import -F counts -o left.db begun.ppraw cut.ppraw "$first" short.ppraw --json >left.json 2>said &&
+	[ "$(jq -c '[.runs, .files_damaged]' left.json)" = '[1,3]' ] && [ "$(grep -c '\(begun\|cut\|short\)\.ppraw: .*left out' said)" = 3 ]; then
+	ok "damaged files are left out"
+else
+	not_ok "damaged files are left out" "$(tail -n 1 said) $(jq -c . left.json)"
+fi
 refused "something else" "not a file of counts" "$ctl" import -F counts -o else.db even.c
 refused "no file" "files of counts are needed" "$ctl" import -F counts -o none.db
 cp numbers.db mixed.db

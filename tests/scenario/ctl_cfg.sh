@@ -375,7 +375,7 @@ int main(int argc, char **argv)
 }
 END
 g++ -O1 -g -Wl,--build-id -o box box.cc || fail "the C++ program does not compile"
-for word in 'ns::Box::run(int)' ns::Box::run _ZN2ns3Box3runEi; do
+for word in 'ns::Box::run(int)' ns::Box::run _ZN2ns3Box3runEi ns::Box::run+0x4; do
 	run 0 cfg "$word@$dir/box"
 	grep -q '^ns::Box::run$' got || fail "cfg $word: not found"
 	grep -q 'calls std::runtime_error::runtime_error(char const\*)@plt' got ||
@@ -389,6 +389,17 @@ run 0 cfg "qsort@$libc"
 grep -q 'not seen to run' got || fail "cfg of an unprofiled file"
 run 0 cfg "vfprintf@$libc" --graph-cache "$dir/a/b"
 [ "$(find "$dir/a/b" -type f | wc -l)" -ge 1 ] || fail "--graph-cache keeps nothing"
+
+# Calls beyond those that are named are counted, in each form.
+echo 'int f(int x); int six(int x) { return f(f(f(f(f(f(x)))))) + 1; }' >six.c
+echo '__attribute__((noinline)) int f(int x) { return x ^ 5; } int main(int c, char **v) { int six(int); return six(c); }' >f.c
+gcc -O1 -Wl,--build-id -o six six.c f.c || fail "the program of calls does not compile"
+run 0 cfg "six@$dir/six"
+grep -qx '      and makes 2 calls more' got || { cat got; fail "text: calls are not counted"; }
+run 0 cfg "six@$dir/six" --json
+python3 -c 'import json
+block = max(json.load(open("got"))["blocks"], key=lambda b: len(b["calls"]))
+assert (len(block["calls"]), block["more_calls"]) == (4, 2), block' || fail "json: calls are not counted"
 
 # Without graphviz one line says so and nothing is written.
 mkdir bin

@@ -73,10 +73,23 @@ assert abs(f["overlap"] - .6) < 1e-9 and abs(f["coverage_dynamic"] - .6) < 1e-9,
 assert abs(sum(x["bits"] for x in j["events"]) - d) < 1e-9
 assert j["events"][0]["what"] == "d" and j["events"][0]["a_share"] == 0
 END
+printf 'a\t0.6\nb\t0.4\n' >part.txt
+run 0 compare file:part.txt file:part.txt
+grep -q '^No difference: file:part.txt stands for file:part.txt' got || fail 'a profile of weights is stale for itself'
 run 0 combine file:one.txt file:two.txt -o sum.txt
 printf 'a\t10\nb\t5\nc\t1\nd\t4\n' >want
 sort sum.txt >got
 expect 'counts are added'
+# Keys of edges stay themselves where paths are meant.
+at=$(printf 'ab%.0s' {1..20})
+printf "$at:0x10>$at:0x20\t3\n$at:0x10>$at:0x30\t1\n" >jumps.txt
+printf "$at:0x10>$at:0x20\t6\n$at:0x10>$at:0x30\t2\n" >want
+for kind in '' --edges; do
+	run 0 combine $kind file:jumps.txt file:jumps.txt -o jumped.txt
+	sort jumped.txt >got
+	rm jumped.txt
+	expect "keys of edges, combined $kind"
+done
 
 ### What goes wrong.
 says 2 'two profiles' compare window:1
@@ -87,6 +100,10 @@ says 1 'is no time' compare window:1 sometime..
 says 1 'not after its beginning' compare window:1 2026-02-01..2026-01-01
 says 1 'no such baseline.*baseline list' compare baseline:none window:1
 says 2 'a name is' compare baseline:../x window:1
+mkdir baselines
+ln -s round.baseline baselines/round.baseline
+says 1 'symbolic links' compare baseline:round window:1
+rm -r baselines
 says 1 'No such file' compare file:none window:1
 says 1 'not a regular file' compare file:. window:1
 says 1 'is no build-id' compare alpha@xyz window:1
@@ -103,7 +120,14 @@ says 2 '2 to' combine file:one.txt -o x.txt
 says 2 'FILE is needed' combine file:one.txt file:two.txt
 says 2 '--method mean' combine --method mean file:one.txt file:two.txt -o x.txt
 says 1 'name the output' combine file:one.txt file:two.txt -o x.profile
+place=$(printf 'ab%.0s' {1..20}):0x
+printf '%s\t0.1\n%s\t0.2\n' "${place}1000:T" "${place}2000:N" >parts.txt
+says 1 'less than half a sample.*name the output' combine file:parts.txt file:parts.txt -o x.profile
+says 1 'name the output' combine file:jumps.txt file:jumps.txt -o x.profile
 [ "$(echo x.*)" = 'x.*' ] || fail 'combine left a file that it could not fill'
+printf '%s\t6\n%s\t0.2\n' "${place}1000:T" "${place}2000:N" >parts.txt
+run 0 combine file:parts.txt file:parts.txt -o parts.profile
+grep -q 'events of 3.2% of the weight are left out' said || fail 'combine: not said what a profile file has no room for'
 says 2 'one of: set' baseline
 says 2 'name is needed' baseline set
 says 1 'nothing was seen' baseline set none --since 2020-01-01 --until 2020-01-02
@@ -178,6 +202,54 @@ says 1 'lines of text have no TIME' compare --sort time file:one.txt window:1
 "$known" branches.db branches
 sqlite3 branches.db 'DELETE FROM clock_counts'
 PATHPROF_DB=branches.db says 1 'no clock sample of what is selected' compare --sort time window:1 window:2
+
+### A side of several builds: each is held against each of the other side.
+ran() { # ran DB FILE FUNCTION COUNT...: a window with so many paths of these functions
+	local db=$1 file=$2
+	shift 2
+	while [ $# -gt 0 ]; do
+		echo "path $(nm "$file" | awk -v f="$1" '$3 == f { print $1 }') 2 $2"
+		shift 2
+	done | "$known" "$db" code "$PWD/$file" || fail "no $db"
+}
+mkdir third less
+sed 's/second/other/' timed.c >less.c
+cc -O1 -fno-inline -falign-functions=256 -Wl,--build-id -o third/timed timed.c || fail 'no compiler'
+cc -O1 -fno-inline -falign-functions=64 -Wl,--build-id -o less/timed less.c || fail 'no compiler'
+ran several.db one/timed first 300 second 600
+ran several.db less/timed first 100
+ran single.db third/timed first 400 second 600
+for sides in "several single" "single several"; do
+	run 0 compare "file:${sides% *}.db" "file:${sides#* }.db" --json --graph-cache "$dir/graphs"
+	holds "builds of $sides" <<'END'
+f = j["figures"]
+assert f["builds_matched"] == 2 and f["matched_a"] == f["matched_b"] == 1 and f["overlap"] > .999, f
+END
+done
+
+### Releases in one window are compared by what ran in that window.
+ran releases.db one/timed first 500 second 500
+ran releases.db third/timed first 500 second 500
+ran releases.db third/timed first 9000
+sqlite3 releases.db "UPDATE path_counts SET window = 1 WHERE window = 2;
+	UPDATE binaries SET name = '$PWD/one/timed'"
+run 0 --db releases.db releases --window 1 --file third/timed --graph-cache "$dir/graphs" --json
+holds 'releases of a window' <<'END'
+(last,) = [r for r in j if r["before"]]
+assert last["matched"] == 1 and last["bits"] < .1, last
+END
+
+### A difference that no function has one hundredth of.
+for ((i = 0; i < 150; i++)); do echo "int f$i(int n) { return n * $((i + 3)); }"; done >many.c
+echo 'int main(void) { return 0; }' >>many.c
+cc -O1 -Wl,--build-id -o many many.c || fail 'no compiler'
+for counts in "200 200" "100 300"; do
+	nm many | awk -v odd="${counts% *}" -v even="${counts#* }" \
+		'$3 ~ /^f[0-9]+$/ { print "path", $1, 2, n++ % 2 ? odd : even }' | "$known" many.db code "$PWD/many" || fail 'no many.db'
+done
+run 0 --db many.db compare window:1 window:2
+grep -q 'is stale for' got || fail 'no verdict on many functions'
+! grep -q 'most in [.]' got || fail 'functions that moved most are told, and none is named'
 
 ### One build-id, two layouts: patchelf moves code within the file; addresses stay.
 moved() { # moved FROM TO: its code at the end of the file

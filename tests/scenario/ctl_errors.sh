@@ -100,13 +100,27 @@ for words in cfg 'paths --function'; do
 	says 1 'no such database' --db "$dir/none.db" "${verb[@]}" main
 done
 says 1 'no function of that name' --db "$db" show frobnicate:3
+# Counted paths without names of their functions, as parcels bring them.
+cp "$db" "$dir/nameless.db"
+sqlite3 "$dir/nameless.db" "UPDATE binaries SET name = '/nonexistent/bin/counted' WHERE kind = 3; DELETE FROM jit_symbols"
+for words in cfg 'paths --function'; do
+	read -ra verb <<<"$words"
+	says 1 'no function of that name' --db "$dir/nameless.db" "${verb[@]}" frobnicate
+done
 # What may have been meant: a letter less, another case, a part of it.
-for near in cmd_exprt CMD_EXPORT md_expor 'Book::cmd_export'; do
+for near in cmd_exprt CMD_EXPORT md_expor 'Book::cmd_export' 'Book::cmd_exprt(Page const&)'; do
 	says 1 'no function of that name.* did you mean .*cmd_export' --db "$db" cfg "$near@$(realpath "$ctl")"
 done
 says 1 'no function of that name.*: without a symbol' --db "$db" cfg "qqqqqqqq@$(realpath "$ctl")"
 says 1 'main:.* no such path' --db "$db" show "main@$(realpath "$ctl"):99999999"
 says 1 'cannot be written' --db "$db" cfg "main@$(realpath "$ctl")" -o "$dir/no/where.dot"
+
+# A file that should be some binary's code and cannot be read is told of once.
+run 0 --db "$db" paths --file "$dir/nothere"
+[ "$(grep -c -- '--file is left out: .*nothere: .*No such file' "$dir/said")" = 1 ] || {
+	cat "$dir/said"
+	fail "not said that --file cannot be read"
+}
 
 # Failures.
 says 1 'not in what is selected' --db "$db" show 4711
@@ -192,6 +206,15 @@ for ((files = 3; files < 40; files++)); do
 done
 [ $status = 1 ] && grep -q "^pathprofctl: $db: .*open no more files: raise the limit" "$dir/said" ||
 	fail "$files open files: status $status, $(cat "$dir/said")"
+
+# A parent that ignores SIGCHLD, which is inherited, changes nothing. Who waits in vain survives SIGTERM.
+ignoring=(timeout -s KILL 120 python3 -c 'import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execv(sys.argv[1], sys.argv[1:])' "$ctl")
+"${ignoring[@]}" --db "$db" paths >"$dir/got" 2>"$dir/said" || fail "paths while SIGCHLD is ignored: status $?"
+status=0
+"${ignoring[@]}" record --no-report -o "$dir/ignored.db" -- "$dir/no/program" >"$dir/got" 2>"$dir/said" || status=$?
+! grep -q 'wait: ' "$dir/said" || fail "record while SIGCHLD is ignored: status $status, $(cat "$dir/said")"
 
 # Results that cannot be written are a failure.
 status=0

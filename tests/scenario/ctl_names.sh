@@ -151,6 +151,17 @@ for which in $(grep '^cmp ' brief | cut -d' ' -f2); do
 	found "cmp $which" "cmp $which"
 done
 found Book::submit 'Book::submit(int)'
+# Anything inside it is as good.
+found 'Book::submit(double)+0x1' 'Book::submit(double)'
+found 'Book::operator<+0x2' 'Book::operator<'
+
+# Where the clock alone was, something ran.
+awk '$2 == "main" { print "path", $1, 10, 1 } $2 == "twin_a" { print "clock", $1, 10 }' functions |
+	"$known" clock.db code "$PWD/book" || fail "no database of a clock"
+run 0 cfg --db clock.db "twin_a@$PWD/book"
+grep -qx '  counted   nothing: only the clock found it' got || { head got; fail "cfg: the clock is passed over"; }
+run 0 cfg --db clock.db "twin_b@$PWD/book"
+grep -qx '  counted   nothing: it was not seen to run' got || { head got; fail "cfg of what did not run"; }
 
 # A binary is named by a relative path as well.
 found twin_a@./book twin_a

@@ -183,6 +183,9 @@ run 0 --db "$dir/fleet.db" hosts
 grep -q "^two  .* 1  " "$dir/got" || fail "hosts: $(cat "$dir/got")"
 run 1 --db "$dir/fleet.db" paths --host elsewhere
 grep -q "pathprofctl hosts. lists" "$dir/said" || fail "--host elsewhere: $(cat "$dir/said")"
+PATHPROF_DB=$dir/none.db run 0 compare "file:$dir/fleet.db" "file:$dir/fleet.db" --host two
+PATHPROF_DB=$dir/none.db run 1 compare "file:$dir/fleet.db" "file:$dir/fleet.db" --host elsewhere
+grep -q "nothing was seen there" "$dir/said" || fail "compare --host elsewhere: $(cat "$dir/said")"
 run 0 --db "$dir/one.db" hosts
 grep -q "no parcels were added" "$dir/got" || fail "hosts of one: $(cat "$dir/got")"
 run 0 --db "$dir/fleet.db" processes --since @0

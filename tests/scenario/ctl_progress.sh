@@ -24,13 +24,40 @@ int sqlite3_open_v2(const char *file, void **db, int flags, const char *vfs)
 }
 END_OF_SOURCE
 gcc -shared -fPIC -o slow.so slow.c -ldl
+# Opening waits for a pipe to end, or for ever: as a file that comes slowly, and one that does not come.
+cat >pipe.c <<'END_OF_SOURCE'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int sqlite3_open_v2(const char *file, void **db, int flags, const char *vfs)
+{
+	int (*next)(const char *, void **, int, const char *) = dlsym(RTLD_NEXT, "sqlite3_open_v2");
+	static int fd;
+	char byte;
+
+	if (!fd)
+		fd = open(getenv("PIPE"), getenv("FOR_EVER") ? O_RDWR : O_RDONLY);
+	while (read(fd, &byte, 1) == 1)
+		;
+	return next(file, db, flags, vfs);
+}
+END_OF_SOURCE
+gcc -shared -fPIC -o pipe.so pipe.c -ldl
+mkfifo slowly never
 "$known" known.db
+PIPE=slowly LD_PRELOAD=$dir/pipe.so "$ctl" --db known.db paths >"out slowly" 2>"said slowly" </dev/null &
+slowly=$!
+for ((i = 0; i < 70; i++)); do echo -n x && sleep 0.1; done >slowly &
 
 verbs=("baseline set one" "export -F csv" "paths" "compare window:1 window:2" "processes")
 for verb in "${verbs[@]}"; do
 	# shellcheck disable=SC2086 # words
 	LD_PRELOAD=$dir/slow.so "$ctl" --db known.db $verb >"out ${verb%% *}" 2>"said ${verb%% *}" </dev/null &
 done
+wait $slowly || { cat "said slowly"; fail "a file that comes slowly is taken for one that never does"; }
 wait
 for verb in "${verbs[@]}"; do
 	verb=${verb%% *}
@@ -42,11 +69,15 @@ PATHPROF_PROGRESS_SECONDS=1000 run 0 paths --db known.db
 ! grep -q ' s: reading' said || fail "a quick command has progress"
 
 
-# An import of a recording that comes slowly: more than a pipe holds, so that reading has begun, and
-# the rest four seconds later.
-{ head -c 100000 /dev/zero | tr '\0' '\n'; sleep 4; echo; } |
-	"$ctl" import -F perf-script -o slow.db - >got 2>said || true
-grep -qE '^pathprofctl: import: [0-9]+ MB, [0-9]+ samples$' said || { cat said; fail "import says nothing of four seconds"; }
+# An import whose input stalls says what it waits for: before the first byte, and once reading has begun, with
+# more than a pipe holds. The rest comes when that was said.
+until_waits() { for _ in $(seq 1200); do ! grep -q 'waits for' said || break; sleep 0.1; done; }
+for bytes in 0 100000; do
+	: >said
+	{ head -c $bytes /dev/zero | tr '\0' '\n'; until_waits; echo; } | "$ctl" import -F perf-script -o slow.db - >got 2>said || true
+	grep -qE '^pathprofctl: import: [0-9]+ MB, [0-9]+ samples, waits for more from standard input$' said ||
+		{ cat said; fail "import does not say what it waits for, behind $bytes bytes"; }
+done
 
 # On a terminal the line is erased before the table, and what is shown is whole.
 LD_PRELOAD=$dir/slow.so script -qec "'$ctl' paths --db known.db --color never" /dev/null >screen </dev/null
@@ -56,5 +87,16 @@ screen = open("screen", "rb").read()
 shown = [line.split(b"\r\x1b[K")[-1] for line in screen.replace(b"\r\n", b"\n").split(b"\n")]
 assert not any(b"reading the profile" in line for line in shown), shown
 assert shown[0].split()[0] in (b"TIME", b"SHARE", b"RUNS"), shown[0]
+END_OF_TEST
+
+# What ends the command has a line of its own there.
+export PIPE=never FOR_EVER=1
+LD_PRELOAD=$dir/pipe.so script -qec "'$ctl' paths --db known.db --color never" /dev/null >screen </dev/null || true
+python3 - "$dir/never" <<'END_OF_TEST' || { cat -v screen; fail "a file that does not come is told of behind the progress"; }
+import os, sys
+screen = open("screen", "rb").read()
+assert b": reading the profile" in screen
+shown = [line.split(b"\r\x1b[K")[-1] for line in screen.replace(b"\r\n", b"\n").split(b"\n")]
+assert b"pathprofctl: " + os.path.realpath(sys.argv[1]).encode() + b": does not answer (after 5 s)" in shown, shown
 END_OF_TEST
 finish

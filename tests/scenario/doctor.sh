@@ -89,6 +89,12 @@ if unshare -m true 2>/dev/null; then
 	unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf && exec "$0" doctor' "$ctl" \
 		>"$tmp/out" 2>"$tmp/err" || true
 	says doctor-no-btf 'BPF types' 'the kernel carries no BTF'
+	last=$(cat /proc/sys/kernel/cap_last_cap)
+	unshare -m sh -c 'mount -t tmpfs none /proc/sys/kernel && mkdir /proc/sys/kernel/yama &&
+		echo "$1" >/proc/sys/kernel/cap_last_cap && echo 2 >/proc/sys/kernel/yama/ptrace_scope &&
+		shift && exec "$@"' sh "$last" setpriv --reuid 65534 --regid 65534 --clear-groups \
+		--inh-caps=-all "$ctl" doctor >"$tmp/out" 2>"$tmp/err" || true
+	says doctor-yama-2 'ptrace:' 'no process -- kernel.yama.ptrace_scope is 2, and CAP_SYS_PTRACE is missing'
 	unshare -m sh -c 'mount -t tmpfs none /sys/kernel/security &&
 		echo "none integrity [confidentiality]" >/sys/kernel/security/lockdown &&
 		exec "$0" doctor' "$ctl" >"$tmp/out" 2>"$tmp/err" || true

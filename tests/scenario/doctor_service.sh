@@ -126,6 +126,18 @@ says "json_set(json, '\$.settings_refused', '/etc/p.conf:3: unknown key')"
 doctor reload 1 '^no +service settings: older than the file.* -- /etc/p.conf:3: unknown key .*systemctl reload pathprofd'
 says "json_set(json, '\$.settings_refused', '')"
 doctor events-still 1 '^no +service events: refused'
+# The user's own database is not the service's.
+if [ -e /var/lib/pathprof/profile.db ]; then
+	echo "skip service-own: this machine has a database of the service"
+else
+	mkdir -p "$tmp/own/pathprof"
+	cp "$db" "$tmp/own/pathprof/profile.db"
+	unit active success 0 1 ''
+	env -u PATHPROF_DB XDG_STATE_HOME="$tmp/own" PATH="$tmp/bin:$PATH" "$ctl" doctor --service >"$tmp/own/out" 2>&1 || true
+	check service-own "$(cat "$tmp/own/out")" eval \
+		'! grep -qF "$tmp/own" "$tmp/own/out" && grep -q "service status: cannot be read" "$tmp/own/out"'
+	unit active success 0 "$$" ''
+fi
 check service-escapes "$(cat -v "$tmp/out")" eval '! grep -q $'"'"'\033'"'"' "$tmp/out"'
 
 # What status says of a relay that is missing: why, and how many alerts wait; of another daemon than

@@ -456,6 +456,9 @@ read_both() { # FILE FORMAT OUT: what import and export make of it
 		"$ctl" import -F "$2" -o both.db "$1" --binary moved --json 2>said |
 		grep -v '"db"' >"$3.json" || cat said
 }
+"$ctl" import -F perf.data -o $'both\377.db' app.data --binary moved --json >odd.json 2>said
+is "a database that is named in no UTF-8" "$(python3 -c 'import json; print(ascii(json.load(open("odd.json"))["db"]))')" "'both\\ufffd.db'"
+rm -f $'both\377.db'*
 for file in app.data text; do
 	format=perf.data
 	[ $file = text ] && format=perf-script

@@ -199,6 +199,8 @@ int ctl_no_operands(const struct ctl_options *options);
 
 /* The file the options and the environment mean. Caller frees. */
 char *ctl_db_path(const struct ctl_options *options);
+/* The same, but never the user's own: by default the service's. Caller frees. */
+char *ctl_service_db_path(const struct ctl_options *options);
 /*
  * Where this program keeps a file of its own: in $XDG_STATE_HOME when that is set, in the service's
  * state directory for root, else in the home. NULL: nowhere; to be freed by the caller.

@@ -34,15 +34,29 @@ char *ctl_state_path(const char *file)
 	return user_state(file);
 }
 
-char *ctl_db_path(const struct ctl_options *options)
+/* By --db or the environment; NULL: by neither. */
+static char *named_db(const struct ctl_options *options)
 {
 	const char *from_env = getenv("PATHPROF_DB");
-	char *path;
 
 	if (options->db)
 		return ctl_strdup(options->db);
-	if (from_env && *from_env)
-		return ctl_strdup(from_env);
+	return from_env && *from_env ? ctl_strdup(from_env) : NULL;
+}
+
+char *ctl_service_db_path(const struct ctl_options *options)
+{
+	char *path = named_db(options);
+
+	return path ? path : ctl_strdup(SYSTEM_DB);
+}
+
+char *ctl_db_path(const struct ctl_options *options)
+{
+	char *path = named_db(options);
+
+	if (path)
+		return path;
 	/* whoever may not look into the directory is told so when the database is opened */
 	if (access(SYSTEM_DB, F_OK) == 0 || errno == EACCES)
 		return ctl_strdup(SYSTEM_DB);

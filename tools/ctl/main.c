@@ -127,8 +127,9 @@ static void help(void)
 	ctl_options_help(stdout, 0);
 	puts("\nA verb's own options, and an example: pathprofctl VERB --help. Exit status: 0 "
 	     "done,\n"
-	     "1 failed, 2 bad usage, 3 the daemon is down (status), 10 over the threshold\n"
-	     "(drift --check, untested --check). See pathprofctl(1).");
+	     "1 failed, 2 bad usage, 3 the daemon is down (status) or too much was left out\n"
+	     "(import, export), 10 over the threshold (drift --check, untested --check).\n"
+	     "See pathprofctl(1).");
 }
 
 static unsigned int accepted(const struct ctl_verb *verb)
@@ -214,6 +215,25 @@ static int check_name(const struct hosts *hosts)
 				       host);
 }
 
+/* Whether the verb's operands are profile files, so that the database's hosts do not matter. */
+static bool reads_files_alone(const struct ctl_verb *verb, const struct ctl_options *options)
+{
+	if (!(verb->accepts & CTL_OPT_NARROW) || !options->argc)
+		return false;
+	for (int i = 0; i < options->argc; i++)
+		if (strncmp(options->argv[i], "file:", 5) != 0)
+			return false;
+	return true;
+}
+
+static void narrow_to_hosts(struct ctl_options *options, bool by_name)
+{
+	if (by_name)
+		options->filter.host = options->host;
+	if (options->labels[0])
+		options->filter.labels = options->labels;
+}
+
 /* Hosts are selected by their labels in added parcels; for `parcel` the labels are what it writes.
  */
 static int check_hosts(const struct ctl_verb *verb, struct ctl_options *options)
@@ -225,6 +245,10 @@ static int check_hosts(const struct ctl_verb *verb, struct ctl_options *options)
 
 	if ((!options->host && !options->labels[0]) || verb->accepts & CTL_OPT_PARCEL)
 		return CTL_OK;
+	if (reads_files_alone(verb, options)) {
+		narrow_to_hosts(options, true);
+		return CTL_OK;
+	}
 	r = ctl_db_open(&store, options, PATHPROF_STORE_READ);
 	if (r)
 		return r;
@@ -235,10 +259,8 @@ static int check_hosts(const struct ctl_verb *verb, struct ctl_options *options)
 		r = check_label(&hosts);
 	if (r == CTL_OK && options->host)
 		r = check_name(&hosts);
-	if (r == CTL_OK && hosts.cnt)
-		options->filter.host = options->host;
-	if (r == CTL_OK && options->labels[0])
-		options->filter.labels = options->labels;
+	if (r == CTL_OK)
+		narrow_to_hosts(options, hosts.cnt > 0);
 	return r;
 }
 
@@ -367,6 +389,8 @@ int main(int argc, char **argv)
 	setlocale(LC_ALL, "");
 	setlocale(LC_NUMERIC, "C");
 	signal(SIGPIPE, SIG_IGN);
+	/* A process that ignores SIGCHLD, which is inherited, cannot learn how a child ended. */
+	signal(SIGCHLD, SIG_DFL);
 	ctl_term_init(STDOUT_FILENO, CTL_COLOR_AUTO);
 	return finish(run(argc, argv));
 }

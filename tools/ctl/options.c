@@ -169,7 +169,7 @@ static int set_instructions(void *context, const struct pp_option *option, const
 	return *value && !value[strspn(value, "0123456789")] ? 0 : -EINVAL;
 }
 
-/* The daemon reads it, and says what is wrong with it. */
+/* A length of time, as --max-age is given. */
 static int set_duration(void *context, const struct pp_option *option, const char *value)
 {
 	struct ctl_options *options = context;

@@ -24,6 +24,7 @@
 #include "pathprof/profile.h"
 
 #define PROFILE_BYTES_MAX ((size_t)1 << 32)
+#define LOST_MIN          0.001 /* of the weight; less is not worth a word */
 
 struct inputs {
 	struct side sides[PATHPROF_COMBINE_MAX];
@@ -145,6 +146,20 @@ static void add_item(struct pathprof_profile *profile, uint32_t process, const s
 	profile->totals.paths += count;
 }
 
+/* Tells what a profile file has no room for: it counts whole samples. */
+static int check_lost(double lost, double all, struct pathprof_error *error)
+{
+	if (!(lost < all))
+		return pathprof_fail(error, -EINVAL,
+				     "every event weighs less than half a sample, and a profile "
+				     "file holds whole ones: name the output *.txt");
+	if (lost > LOST_MIN * all)
+		ctl_note("combine: events of %.1f%% of the weight are left out, because a profile "
+			 "file holds whole samples: *.txt holds all",
+			 100 * lost / all);
+	return 0;
+}
+
 /* Weights that are no counts become as many samples as all inputs have. */
 static int fill(struct pathprof_profile *profile, const struct inputs *inputs,
 		const struct pathprof_combined *combined, double factor,
@@ -154,14 +169,18 @@ static int fill(struct pathprof_profile *profile, const struct inputs *inputs,
 	struct pathprof_process process = {
 		.pid = 1, .comm = comm, .container = container, .binary = UINT32_MAX};
 	uint32_t index = pathprof_profile_process(profile, &process);
+	double lost = 0, all = 0;
 
 	for (size_t i = 0; i < combined->cnt; i++) {
 		const struct side *side;
 		const struct side_item *item = item_of(inputs, &combined->events[i], &side);
 		double count = round(combined->events[i].weight * factor);
 
-		if (!item || !(count >= 1))
+		all += combined->events[i].weight;
+		if (!item || !(count >= 1)) {
+			lost += combined->events[i].weight;
 			continue;
+		}
 		if (item->binary == SIDE_NO_BINARY)
 			return pathprof_fail(error, -EINVAL,
 					     "%s: '%s' is no place in a binary and fits no profile "
@@ -169,7 +188,7 @@ static int fill(struct pathprof_profile *profile, const struct inputs *inputs,
 					     side->word, item->text);
 		add_item(profile, index, side, item, (uint64_t)count);
 	}
-	return 0;
+	return check_lost(lost, all, error);
 }
 
 static void stamp(struct pathprof_profile *profile, const struct inputs *inputs)

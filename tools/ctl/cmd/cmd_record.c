@@ -15,7 +15,8 @@
 #include "base/clock.h"
 
 #define DEFAULT_OUTPUT "pathprof.db"
-#define ARGUMENTS_MAX  18 /* ours, before the command's */
+/* --record, seven options that are words, --duration, and -p or -- */
+#define ARGUMENTS_MAX (1 + 2 * 7 + 2 + 2)
 
 static int check_arguments(const struct ctl_options *options)
 {

@@ -17,7 +17,7 @@
 
 #define TOP_DEFAULT  3
 #define BAR_WIDTH    10
-#define BIG_DECIMAL  UINT64_C(1000000) /* from here on hex says more */
+#define BIG_DECIMAL  UINT64_C(1000000) /* a number so far below 0 is an address or bits */
 #define TOP_TEXT_MAX 64                /* of one value */
 
 struct listing {
@@ -59,7 +59,7 @@ static bool is_wanted(const struct listing *l, const struct pathprof_value_row *
 
 /* ---------------------------------------------------------------- the table */
 
-/* Small numbers are read as decimals, addresses and bits as hex; negative ones as both. */
+/* Digits alone; what is greater as hex, for addresses and bits, and as decimal. */
 static void value_text(char *text, size_t size, uint64_t value)
 {
 	const int64_t number = (int64_t)value;
@@ -189,7 +189,8 @@ static int add_drop(void *context, const struct pathprof_value_drop *drop)
 	return 0;
 }
 
-static void print_notes(const struct listing *l, struct pathprof_store *store)
+static int print_notes(const struct listing *l, struct pathprof_store *store,
+		       struct pathprof_error *error)
 {
 	printf("\nINV-1: share of the top value; INV-N: of the top %" PRIu32
 	       "; LVP: value as the time before.\n",
@@ -198,7 +199,7 @@ static void print_notes(const struct listing *l, struct pathprof_store *store)
 		puts("Executions and LVP are exact, shares of values are estimated from samples.");
 	else if (l->whole)
 		puts("Every execution was looked at.");
-	pathprof_store_value_drops(store, &l->options->filter, add_drop, NULL, NULL);
+	return pathprof_store_value_drops(store, &l->options->filter, add_drop, NULL, error);
 }
 
 static void tell_none(const struct ctl_options *options)
@@ -236,7 +237,7 @@ static int list(const struct ctl_options *options, struct pathprof_store *store)
 	else if (r == 0 && l.row_cnt)
 		table_print(&table, stdout, false);
 	if (r == 0 && !options->json && l.row_cnt)
-		print_notes(&l, store);
+		r = print_notes(&l, store, &error);
 	table_release(&table);
 	if (r < 0)
 		return ctl_fail_error("values", r, &error);

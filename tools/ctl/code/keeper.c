@@ -49,7 +49,7 @@ struct keeper {
 
 	/* The child's state at the last look, and since when. */
 	char doing[256];
-	int64_t doing_ns;
+	int64_t doing_ns, doing_cpu_ns;
 	char last_file[NAME_BYTES];
 	int64_t file_cpu_ns;
 
@@ -203,23 +203,25 @@ static bool sleeps(const struct keeper *keeper)
 	return state && (state[2] == 'S' || state[2] == 'D');
 }
 
-/* For how long the child has slept in one and the same call. */
-static int64_t stuck_ns(struct keeper *keeper)
-{
-	_cleanup_free_ char *doing = sleeps(keeper) ? read_of(keeper, "syscall") : NULL;
-
-	if (!doing || strcmp(doing, keeper->doing) != 0) {
-		snprintf(keeper->doing, sizeof(keeper->doing), "%s", doing ? doing : "");
-		keeper->doing_ns = now_ns();
-	}
-	return now_ns() - keeper->doing_ns;
-}
-
 static int64_t cpu_of_child_ns(const struct keeper *keeper)
 {
 	clockid_t clock;
 
 	return clock_getcpuclockid(keeper->child, &clock) ? 0 : (int64_t)pp_clock_ns(clock);
+}
+
+/* For how long the child has slept in one call: the next one of the same kind takes CPU time. */
+static int64_t stuck_ns(struct keeper *keeper)
+{
+	_cleanup_free_ char *doing = sleeps(keeper) ? read_of(keeper, "syscall") : NULL;
+	int64_t cpu_ns = cpu_of_child_ns(keeper);
+
+	if (!doing || strcmp(doing, keeper->doing) != 0 || cpu_ns != keeper->doing_cpu_ns) {
+		snprintf(keeper->doing, sizeof(keeper->doing), "%s", doing ? doing : "");
+		keeper->doing_ns = now_ns();
+		keeper->doing_cpu_ns = cpu_ns;
+	}
+	return now_ns() - keeper->doing_ns;
 }
 
 /* CPU time that went into the file in hand. */
@@ -353,18 +355,24 @@ static bool is_handed_on(int signal, const siginfo_t *info)
 	return (signal == SIGINT || signal == SIGQUIT) && info->si_code <= 0;
 }
 
+/* It may not die of it: who waits for a file server waits on. */
+static void give_up(const struct keeper *keeper)
+{
+	kill(keeper->child, SIGKILL);
+	say_no_more(keeper);
+}
+
 /* 0: it goes on. */
 static int judge(struct keeper *keeper)
 {
 	char name[NAME_BYTES];
 
 	if (stuck_ns(keeper) >= SILENT_S * CTL_NS_PER_S && waits_for(keeper, keeper->doing, name)) {
-		/* It may not die of it: who waits for a file server waits on. */
-		kill(keeper->child, SIGKILL);
+		give_up(keeper);
 		return ctl_fail("%s: does not answer (after %d s)", name, SILENT_S);
 	}
 	if (read_ns(keeper) >= seconds_to_read() * CTL_NS_PER_S) {
-		kill(keeper->child, SIGKILL);
+		give_up(keeper);
 		return ctl_fail("%s: takes more than %lld s to read (PATHPROF_READ_SECONDS=)",
 				keeper->last_file, (long long)seconds_to_read());
 	}

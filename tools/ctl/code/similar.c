@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "../ctl.h"
+#include "../text/brief_name.h"
 #include "../text/cleanup.h"
 #include "demangle.h"
 
@@ -16,7 +17,7 @@
 
 enum rank { SAME_BUT_CASE, HAS_WORD, HAS_LAST_PART, DIFFERS, FAR = DIFFERS + EDITS_MAX + 1 };
 
-/* Book::submit(int): submit. */
+/* Book::submit: submit. */
 static const char *last_part(const char *word)
 {
 	const char *part = word;
@@ -91,8 +92,12 @@ void similar_offer(struct similar *similar, const char *linkage)
 	unsigned int rank;
 	size_t at = 0;
 
+	if (!similar->brief)
+		similar->brief = brief_name(similar->word);
+	if (!similar->brief)
+		ctl_no_memory();
 	demangle(linkage, &readable);
-	rank = rank_of(similar->word, readable.brief);
+	rank = rank_of(similar->brief, readable.brief);
 	while (at < similar->cnt && similar->ranks[at] <= rank)
 		at++;
 	if (rank != FAR && at < SIMILAR_MAX && !is_known(similar, readable.brief))
@@ -120,5 +125,7 @@ void similar_release(struct similar *similar)
 {
 	for (size_t i = 0; i < similar->cnt; i++)
 		free(similar->names[i]);
+	free(similar->brief);
+	similar->brief = NULL;
 	similar->cnt = 0;
 }

@@ -13,6 +13,7 @@
 
 struct similar {
 	const char *word;         /* the caller's, for as long as names are offered */
+	char *brief;              /* the word without arguments, once a name was offered */
 	char *names[SIMILAR_MAX]; /* the nearest, nearest first */
 	unsigned int ranks[SIMILAR_MAX];
 	size_t cnt;

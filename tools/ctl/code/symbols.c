@@ -84,21 +84,32 @@ void symbols_free(struct symbols *symbols)
 static struct {
 	const char *path; /* NULL: none */
 	struct pathprof_build_id id;
-	bool known; /* id is its */
+	bool known;   /* id is its */
+	bool refused; /* it cannot be read, which was said */
 } own;
 
 void symbols_use_file(const char *path)
 {
 	own.path = path;
-	own.known = false;
+	own.known = own.refused = false;
 }
 
-static bool is_own(struct binary *binary)
+const char *symbols_used_file(void)
 {
-	if (!own.path)
+	return own.path;
+}
+
+static bool is_own(const struct binary *binary)
+{
+	struct pathprof_error error = {""};
+
+	if (!own.path || own.refused)
 		return false;
-	if (!own.known && apart_read_build_id(&own.id, own.path, &binary->why) < 0)
+	if (!own.known && apart_read_build_id(&own.id, own.path, &error) < 0) {
+		ctl_note("--file is left out: %s", error.text);
+		own.refused = true;
 		return false;
+	}
 	own.known = true;
 	return pathprof_build_id_equal(&own.id, &binary->id);
 }

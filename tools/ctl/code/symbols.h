@@ -31,9 +31,11 @@ struct symbol {
 
 /*
  * The file, wherever it lies, is the code of the binary that has its build-id (--file); NULL: none.
- * Kept, and read when the first binary is asked for.
+ * Kept, and read when the first binary is asked for; it is said once that it cannot be read.
  */
 void symbols_use_file(const char *path);
+/* That file; NULL: none. */
+const char *symbols_used_file(void);
 /* store gives the names of generated code; it outlives the symbols. */
 struct symbols *symbols_new(struct pathprof_store *store);
 /* NULL-safe. */

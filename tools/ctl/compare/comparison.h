@@ -50,14 +50,14 @@ int comparison_init(struct comparison *ret_comparison, struct side *a, struct si
 		    const struct ctl_options *options);
 void comparison_release(struct comparison *comparison);
 
-/* "NAME", or of text the key. The caller frees. */
+/* "NAME"; "BINARY (no code)" or "(no code)" where it is not known. The caller frees. */
 char *moved_function_name(const struct moved *moved);
 /* The file name of the binary; "": none. */
 const char *moved_binary_name(const struct moved *moved);
 
 /* In a line the functions that moved most; "" when none moved by much. The caller frees. */
 char *comparison_brief(const struct comparison *comparison);
-/* The same as an array, their shares under these keys. */
+/* The three that moved most, by however little, their shares under these keys. */
 json_t *comparison_brief_json(const struct comparison *comparison, const char *a_key,
 			      const char *b_key);
 

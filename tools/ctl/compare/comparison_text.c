@@ -155,15 +155,18 @@ static void print_figures(const struct comparison *c, FILE *out)
 
 /* ---------------------------------------------------------------- in a sentence */
 
+#define HOTTEST_MIN 0.01 /* of the difference; a function of less is not worth a word */
+
 static void print_hottest(const struct comparison *c, FILE *out)
 {
+	const double least = HOTTEST_MIN * c->kl.bits;
 	size_t cnt = c->function_cnt < 3 ? c->function_cnt : 3;
 
 	if (!cnt || !side_function(c->functions[0].side, c->functions[0].item) ||
-	    !(c->functions[0].moved_bits > 0))
+	    !(c->functions[0].moved_bits > least))
 		return;
 	fputs("; most in ", out);
-	for (size_t i = 0; i < cnt && c->functions[i].moved_bits > 0.01 * c->kl.bits; i++) {
+	for (size_t i = 0; i < cnt && c->functions[i].moved_bits > least; i++) {
 		_cleanup_free_ char *name = moved_function_name(&c->functions[i]);
 		_cleanup_free_ char *safe = text_escape(name);
 
@@ -199,6 +202,8 @@ static void print_verdict(const struct comparison *c, FILE *out)
 	fputc('\n', out);
 	if (c->counted && !(c->drift.kl_low_bits > 0)) {
 		print_chance(c, a, b, out);
+	} else if (!c->counted && !(c->kl.bits > SHOWN_MIN)) {
+		fprintf(out, "No difference: %s stands for %s.\n", a, b);
 	} else {
 		fprintf(out,
 			"%s is stale for %s: read by it, an event costs %.3f bits too many, and "

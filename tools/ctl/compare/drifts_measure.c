@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Drift measured here, for databases that no service watched: as a service with the default rules
- * would have, window by window, from the earliest on. So a figure is what the service stores, but
- * for baselines that reach behind the first window read here.
+ * would have, window by window, of the newest WINDOWS_MAX from the earliest on. So a figure is what
+ * the service stores, but for baselines that reach behind the first window read here.
  */
 #include <errno.h>
 #include <stdlib.h>

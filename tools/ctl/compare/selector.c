@@ -144,11 +144,13 @@ static int parse_span(struct selector *selector, const char *word, char *dots)
 	return r;
 }
 
-/* The times of a filter as a word. The caller frees. */
+/* The window or the times of a filter as a word. The caller frees. */
 static char *span_of(const struct pathprof_filter *filter)
 {
 	_cleanup_free_ char *since = NULL, *until = NULL;
 
+	if (filter->window)
+		return ctl_printf("window:%lld", (long long)filter->window);
 	if (filter->since_ns)
 		since = ctl_printf("@%lld", filter->since_ns / CTL_NS_PER_S);
 	if (filter->until_ns)
@@ -206,11 +208,13 @@ static int parse(struct selector *selector, const struct ctl_options *options, c
 
 static int missing(const char *word, const char *file)
 {
-	if (strncmp(word, "baseline:", 9) == 0)
-		return ctl_fail("%s: no such baseline (%s): pathprofctl baseline list shows those "
-				"there are, baseline set makes one",
-				word, file);
-	return ctl_fail("%s: %s", word, strerror(errno));
+	if (strncmp(word, "baseline:", 9) != 0)
+		return ctl_fail("%s: %s", word, strerror(errno));
+	if (errno != ENOENT)
+		return ctl_fail("%s: %s: %s", word, file, strerror(errno));
+	return ctl_fail("%s: no such baseline (%s): pathprofctl baseline list shows those there "
+			"are, baseline set makes one",
+			word, file);
 }
 
 /* 1: a store; 0: something else; an exit status below 0, said. */
@@ -340,7 +344,7 @@ int selector_load(struct side *ret_side, const struct ctl_options *options, cons
 	return r;
 }
 
-/* Of a span the word has no strings that the filter needs, so that the build takes their place. */
+/* Such a word has no strings that the filter needs, so that the build takes their place. */
 int selector_load_build(struct side *ret_side, const struct ctl_options *options,
 			const struct pathprof_filter *filter, const struct pathprof_build_id *id,
 			const char *word)

@@ -41,7 +41,8 @@ int side_store_dispersion(struct side *side, const struct pathprof_filter *filte
  *     edge      ID:0xFROM>ID:0xTO
  *     branch    ID:0xEND/1            1: taken, 0: not
  *
- * with ID the build-id in hex. Any other key is itself and no more: it has no function.
+ * with ID the build-id in hex, each in a side of that kind. Any other key is itself and no more: it
+ * has no function.
  */
 
 /* -errno, error filled: a line that cannot be is named. */
@@ -68,7 +69,8 @@ void side_code_release_branches(struct side *branches);
  *
  * Two sides over different builds of a binary: paths of functions that both builds have in the same
  * shape get keys that outlive a build (pathprof/match.h), all others are left out and told as a
- * share. Binaries are paired by path, else by file name. Needs the code of both builds.
+ * share. A build that one side alone has is paired with all such builds of the other side that have
+ * its path, else its file name. Needs the code of both builds.
  */
 
 struct side_match {

@@ -13,9 +13,22 @@
 #include "pathprof/match.h"
 #include "pathprof/portable.h"
 
+/* The key that an item gets when all pairs are matched; until then it is found by its own. */
+struct renamed {
+	uint64_t key_hi, key_lo;
+	bool is_of_pair; /* the other side has another build of its binary */
+	bool is_matched; /* such a build has its function: the key is set */
+};
+
+struct matching {
+	struct side *side;
+	struct renamed *items; /* as the side's */
+};
+
 /* A build: its side's binary, and what names its paths: its code, or what the store kept of it. */
 struct build {
-	struct side *side;
+	struct matching *of;
+	struct side *side; /* of's */
 	uint32_t binary;
 	struct pathprof_graph *graph;
 	struct pathprof_matcher *matcher;
@@ -30,30 +43,19 @@ static bool has_build(const struct side *side, const struct side_binary *binary)
 	return false;
 }
 
-/* Of binaries that `other` has not, the one of that name. */
-static uint32_t find_named(const struct side *side, const struct side *other, const char *name,
-			   bool whole)
+/* Of binaries that `other` has not, the first of that name from `at` on. */
+static uint32_t find_named(const struct side *side, uint32_t at, const struct side *other,
+			   const char *name, bool whole)
 {
-	for (uint32_t i = 0; i < side->binary_cnt; i++) {
-		const char *own = side->binaries[i].name;
+	for (; at < side->binary_cnt; at++) {
+		const char *own = side->binaries[at].name;
 
 		if (!strcmp(whole ? own : text_base_name(own),
 			    whole ? name : text_base_name(name)) &&
-		    !has_build(other, &side->binaries[i]))
-			return i;
+		    !has_build(other, &side->binaries[at]))
+			return at;
 	}
 	return SIDE_NO_BINARY;
-}
-
-static uint32_t find_other_build(const struct side *side, const struct side *other,
-				 const struct side_binary *binary)
-{
-	uint32_t found;
-
-	if (!binary->name[0] || binary->id.kind == PATHPROF_ID_JIT)
-		return SIDE_NO_BINARY;
-	found = find_named(side, other, binary->name, true);
-	return found != SIDE_NO_BINARY ? found : find_named(side, other, binary->name, false);
 }
 
 /* ---------------------------------------------------------------- one pair */
@@ -63,7 +65,7 @@ static void close_build(struct build *build)
 	pathprof_matcher_free(build->matcher);
 	pathprof_graph_free(build->graph);
 	pathprof_portable_unref(build->kept);
-	*build = (struct build){.side = build->side, .binary = build->binary};
+	*build = (struct build){.of = build->of, .side = build->side, .binary = build->binary};
 }
 
 static int open_code(struct build *build, const struct ctl_options *options,
@@ -155,31 +157,25 @@ static int has_function(const struct build *build, uint64_t key)
 	       bsearch(&key, kept->functions, kept->function_cnt, sizeof(key), compare_key);
 }
 
-/* Drops every item of the build that the other one does not have. */
-static int rename_items(struct build *build, struct build *other)
+/* Finds the keys of the build's items whose function the other one has. */
+static int rename_items(const struct build *build, const struct build *other)
 {
-	struct side *side = build->side;
-	size_t kept = 0;
+	const struct side *side = build->side;
+	struct pathprof_event event;
 	int r = 0;
 
-	for (size_t i = 0; i < side->item_cnt; i++) {
-		struct side_item *item = &side->items[i];
-		struct pathprof_event event;
+	for (size_t i = 0; r >= 0 && i < side->item_cnt; i++) {
+		struct renamed *item = &build->of->items[i];
 
-		if (item->binary == build->binary) {
-			r = name_item(build, item, &event) < 0 ? 0
-							       : has_function(other, event.key_hi);
-			if (r <= 0) {
-				free(item->function_name);
-				continue;
-			}
-			item->key_hi = event.key_hi;
-			item->key_lo = event.key_lo;
-			item->portable = true;
-		}
-		side->items[kept++] = *item;
+		if (side->items[i].binary != build->binary)
+			continue;
+		item->is_of_pair = true;
+		if (item->is_matched || name_item(build, &side->items[i], &event) < 0)
+			continue;
+		r = has_function(other, event.key_hi);
+		if (r > 0)
+			*item = (struct renamed){event.key_hi, event.key_lo, true, true};
 	}
-	side->item_cnt = kept;
 	return r < 0 ? r : 0;
 }
 
@@ -205,6 +201,64 @@ static int match_pair(struct build *a, struct build *b, const struct ctl_options
 	return r;
 }
 
+/* ---------------------------------------------------------------- all of them */
+
+/* With each build of b that has the name of a's binary: the whole one, else that of the file. */
+static int match_binary(struct matching *a, struct matching *b, uint32_t index,
+			const struct ctl_options *options, struct side_match *match)
+{
+	const struct side_binary *binary = &a->side->binaries[index];
+	const char *name = binary->name;
+	bool whole;
+	int r = 0;
+
+	if (!*name || binary->id.kind == PATHPROF_ID_JIT || has_build(b->side, binary))
+		return 0;
+	whole = find_named(b->side, 0, a->side, name, true) != SIDE_NO_BINARY;
+	for (uint32_t at = 0; r == 0; at++) {
+		struct build of_a = {.of = a, .side = a->side, .binary = index};
+		struct build of_b = {.of = b, .side = b->side};
+
+		at = find_named(b->side, at, a->side, name, whole);
+		if (at == SIDE_NO_BINARY)
+			break;
+		of_b.binary = at;
+		r = match_pair(&of_a, &of_b, options, match);
+	}
+	return r;
+}
+
+/* Gives items of pairs their keys, and drops those that no other build has. */
+static int apply(struct matching *matching)
+{
+	struct side *side = matching->side;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < side->item_cnt; i++) {
+		const struct renamed *renamed = &matching->items[i];
+		struct side_item *item = &side->items[i];
+
+		if (renamed->is_of_pair && !renamed->is_matched) {
+			free(item->function_name);
+			continue;
+		}
+		if (renamed->is_matched) {
+			item->key_hi = renamed->key_hi;
+			item->key_lo = renamed->key_lo;
+			item->portable = true;
+		}
+		side->items[kept++] = *item;
+	}
+	side->item_cnt = kept;
+	return side_finish(side);
+}
+
+static struct matching matching_of(struct side *side)
+{
+	return (struct matching){.side = side,
+				 .items = ctl_alloc((side->item_cnt + 1) * sizeof(struct renamed))};
+}
+
 static double share_left(const struct side *side, long double before)
 {
 	return before > 0 ? (double)(side->distribution.total / before) : 0;
@@ -215,22 +269,17 @@ int side_match_builds(struct side *a, struct side *b, const struct ctl_options *
 {
 	struct side_match match = {.a_share = 1, .b_share = 1};
 	long double a_total = a->distribution.total, b_total = b->distribution.total;
+	struct matching of_a = matching_of(a), of_b = matching_of(b);
 	int r = 0;
 
-	for (uint32_t i = 0; r == 0 && i < a->binary_cnt; i++) {
-		struct build of_a = {.side = a, .binary = i};
-		struct build of_b = {.side = b};
-
-		if (has_build(b, &a->binaries[i]))
-			continue;
-		of_b.binary = find_other_build(b, a, &a->binaries[i]);
-		if (of_b.binary != SIDE_NO_BINARY)
-			r = match_pair(&of_a, &of_b, options, &match);
-	}
+	for (uint32_t i = 0; r == 0 && i < a->binary_cnt; i++)
+		r = match_binary(&of_a, &of_b, i, options, &match);
 	if (r == 0 && match.binary_cnt)
-		r = side_finish(a);
+		r = apply(&of_a);
 	if (r == 0 && match.binary_cnt)
-		r = side_finish(b);
+		r = apply(&of_b);
+	free(of_a.items);
+	free(of_b.items);
 	if (r < 0)
 		return r;
 	match.a_share = share_left(a, a_total);

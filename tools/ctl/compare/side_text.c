@@ -58,6 +58,12 @@ static bool parse_ways(const char *text, struct pathprof_path_row *row)
 	return true;
 }
 
+static bool is_of_edges(const struct side *side)
+{
+	return side->kind == SIDE_EDGES || side->kind == SIDE_CALLS;
+}
+
+/* Whether it is a key of the side's own kind; any other stays the text that it is. */
 static bool add_ours(struct side *side, const char *key, double weight)
 {
 	struct pathprof_path_row row = {0};
@@ -76,7 +82,7 @@ static bool add_ours(struct side *side, const char *key, double weight)
 		side_add_branch(side, side_binary(side, &id, NULL), row.start, key[1] == '1', &one);
 		return true;
 	}
-	if (*key++ != '>' || !parse_place(&key, &to_id, &edge.to) || *key)
+	if (!is_of_edges(side) || *key++ != '>' || !parse_place(&key, &to_id, &edge.to) || *key)
 		return false;
 	edge.from = row.start;
 	side_add_edge(side, side_binary(side, &id, NULL), side_binary(side, &to_id, NULL), &edge,

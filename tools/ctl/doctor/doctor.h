@@ -41,8 +41,8 @@ struct facts {
 
 void facts_release(struct facts *facts);
 /*
- * Adds a fact; strings are copied, why and change may be NULL. Returns it, valid until the next,
- * for fact_value.
+ * Adds a fact; why and change are copied and may be NULL, name is not copied. Returns it, valid
+ * until the next, for fact_value.
  */
 struct fact *facts_add(struct facts *facts, enum fact_state state, const char *name,
 		       const char *why, const char *change);

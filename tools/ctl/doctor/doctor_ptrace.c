@@ -130,7 +130,7 @@ static void add_try(struct facts *facts)
 	why = ctl_printf("ptrace: %s", strerror(-r));
 	fact_value(facts_add(facts, FACT_NO, "single steps", why,
 			     "allow ptrace in the container's seccomp profile, and "
-			     "kernel.yama.ptrace_scope below 3"),
+			     "kernel.yama.ptrace_scope below 2, with CAP_SYS_PTRACE below 3"),
 		   "refused");
 }
 
@@ -146,6 +146,11 @@ static void add_reach(struct facts *facts)
 	else if (scope >= 3)
 		fact_value(facts_add(facts, FACT_NO, "ptrace", "kernel.yama.ptrace_scope is 3",
 				     "a reboot with a lower one"),
+			   "no process");
+	else if (scope == 2)
+		fact_value(facts_add(facts, FACT_NO, "ptrace",
+				     "kernel.yama.ptrace_scope is 2, and CAP_SYS_PTRACE is missing",
+				     "run pathprofd as root or by its unit"),
 			   "no process");
 	else
 		fact_value(facts_add(facts, FACT_WARN, "ptrace", "CAP_SYS_PTRACE is missing",

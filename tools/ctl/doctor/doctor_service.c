@@ -255,7 +255,7 @@ static void add_windows(struct facts *facts, const json_t *members)
 /* The status in the service's database, where the caller may read it. */
 static void add_status(struct facts *facts, const struct ctl_options *options, long pid)
 {
-	_cleanup_free_ char *path = ctl_db_path(options);
+	_cleanup_free_ char *path = ctl_service_db_path(options);
 	_cleanup_store_ struct pathprof_store *store = NULL;
 	struct pathprof_error error = {""};
 	struct daemon_status status = {.members = NULL};
@@ -290,7 +290,7 @@ static void add_status(struct facts *facts, const struct ctl_options *options, l
 /* A database that somebody else made leaves the service down. */
 static void add_owner(struct facts *facts, const struct ctl_options *options)
 {
-	_cleanup_free_ char *path = ctl_db_path(options);
+	_cleanup_free_ char *path = ctl_service_db_path(options);
 	const struct passwd *user = getpwnam("pathprof");
 	_cleanup_free_ char *change = NULL;
 	struct stat status;

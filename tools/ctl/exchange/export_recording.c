@@ -17,7 +17,7 @@
 #include "pathprof/recording_branches.h"
 #include "recording.h"
 
-/* More of the ranges than this do not fit: BOLT's bound for "probably not the same binary". */
+/* More misfits than this for each branch: BOLT's bound for "probably not the same binary". */
 #define MISFIT_SHARE 0.1
 
 struct reading {
@@ -85,8 +85,8 @@ static void tell_left_out(const struct reading *r, const struct pathprof_branch_
 		ctl_note("%s: found by its name: the recording has no build-id of it",
 			 profile->origin.binary);
 	if ((double)misfits > MISFIT_SHARE * (double)stats->branches)
-		ctl_note("%" PRIu64 " of %" PRIu64 " ranges do not fit the code: it is probably "
-			 "not the binary that ran",
+		ctl_note("%" PRIu64 " ranges between its %" PRIu64 " branches do not fit the code: "
+			 "it is probably not the binary that ran",
 			 misfits, stats->branches);
 	if (stats->left[PATHPROF_LEFT_PROCESSES] || stats->left[PATHPROF_LEFT_MAPPINGS])
 		ctl_note("%" PRIu64 " processes and %" PRIu64

@@ -29,15 +29,30 @@ struct counts_import {
 	bool *named;                     /* by function: the store has its name */
 	int64_t said_ns;
 	uint64_t run_cnt, count, cold_cnt, lost_cnt, function_cnt, left_out_cnt;
+	uint64_t damaged_cnt; /* files that were left out */
 	struct pathprof_error error;
 };
 
 /* ---------------------------------------------------------------- the program */
 
+/* The first file whose head can be read says what the program is. */
+static int find_run(struct counts_import *import, struct pathprof_counts_run *ret_run,
+		    const char **ret_file)
+{
+	int r = -EBADMSG;
+
+	for (int i = 0; r == -EBADMSG && i < import->options->argc; i++) {
+		*ret_file = import->options->argv[i];
+		r = pathprof_counts_run(*ret_file, ret_run, &import->error);
+	}
+	return r;
+}
+
 static int find_object(struct counts_import *import)
 {
 	const struct ctl_options *options = import->options;
 	struct pathprof_counts_run run;
+	const char *file = NULL;
 	int r;
 
 	if (options->recorded_cnt) {
@@ -46,13 +61,12 @@ static int find_object(struct counts_import *import)
 				      : pathprof_fail(&import->error, -errno, "%s: %m",
 						      options->recorded[0]);
 	}
-	r = pathprof_counts_run(options->argv[0], &run, &import->error);
+	r = find_run(import, &run, &file);
 	if (r < 0)
 		return r;
 	if (run.object[0] != '/')
 		return pathprof_fail(&import->error, -ENOENT,
-				     "%s does not name its program: say --binary FILE",
-				     options->argv[0]);
+				     "%s does not name its program: say --binary FILE", file);
 	import->object = ctl_strdup(run.object);
 	return 0;
 }
@@ -206,6 +220,14 @@ static int add_functions(struct counts_import *import, uint32_t process)
 	return r;
 }
 
+/* Nothing of a damaged file was added: the others are whole without it. */
+static int leave_out(struct counts_import *import)
+{
+	import->damaged_cnt++;
+	ctl_note("import: %s: left out", import->error.text);
+	return 0;
+}
+
 static int add_file(struct counts_import *import, const char *file)
 {
 	struct pathprof_counts_run run;
@@ -217,6 +239,8 @@ static int add_file(struct counts_import *import, const char *file)
 	pathprof_counted_clear(import->counted);
 	pathprof_profile_clear(&import->profile);
 	r = pathprof_counted_add(import->counted, file, &run, &import->error);
+	if (r == -EBADMSG)
+		return leave_out(import);
 	if (r == 0)
 		r = begin_run(import, &run, &process);
 	if (r == 0)
@@ -246,7 +270,8 @@ static void say_progress(struct counts_import *import)
 	if (ns - import->said_ns < PROGRESS_NS)
 		return;
 	import->said_ns = ns;
-	ctl_note("import: %" PRIu64 " of %d files", import->run_cnt, import->options->argc);
+	ctl_note("import: %" PRIu64 " of %d files", import->run_cnt + import->damaged_cnt,
+		 import->options->argc);
 }
 
 static int add_files(struct counts_import *import)
@@ -261,6 +286,10 @@ static int add_files(struct counts_import *import)
 		r = add_file(import, import->options->argv[i]);
 		say_progress(import);
 	}
+	if (r == 0 && !import->run_cnt)
+		return pathprof_fail(&import->error, -EBADMSG,
+				     "no file is whole: nothing was imported; run the program "
+				     "again");
 	return r;
 }
 
@@ -295,6 +324,7 @@ static void print_json(const struct counts_import *import, const char *db)
 	json_add_count(object, "paths", import->count);
 	json_add_count(object, "cold", import->cold_cnt);
 	json_add_count(object, "lost", import->lost_cnt);
+	json_add_count(object, "files_damaged", import->damaged_cnt);
 	json_add_count(object, "functions", import->function_cnt);
 	json_add_count(object, "functions_not_counted", import->left_out_cnt);
 	json_dumpf(object, stdout, JSON_INDENT(1));
@@ -312,6 +342,7 @@ static void print_report(const struct counts_import *import, const char *db)
 		{"paths", import->count, true},
 		{"paths: cold, not told apart", import->cold_cnt, false},
 		{"paths: lost, no room to count them", import->lost_cnt, false},
+		{"files: damaged, left out", import->damaged_cnt, false},
 		{"functions that ran", import->function_cnt, true},
 		{"functions: not counted by the compiler", import->left_out_cnt, false},
 	};

@@ -13,13 +13,11 @@
 #include "../text/cleanup.h"
 #include "../text/when.h"
 #include "base/clock.h"
-#include "base/progress.h"
+#include "import_progress.h"
 #include "import_report.h"
 #include "recording.h"
 
 #define WINDOW_NS (60 * CTL_NS_PER_S)
-/* Progress is told so often. */
-#define PROGRESS_EVERY_NS (CTL_NS_PER_S / 2)
 /* Tables that double would leave their former halves in the heap as holes: pages of their own. */
 #define OWN_PAGES_BYTES (128 << 10)
 
@@ -31,9 +29,14 @@ struct run {
 	struct pathprof_store *store;
 	struct pathprof_import *import;
 	int fd;
-	uint64_t begin_ns, tell_ns; /* when progress is told next */
-	bool live, shown;           /* live: standard error is a terminal */
+	struct import_progress *progress; /* NULL: none is told */
 };
+
+static void end_progress(struct run *run)
+{
+	import_progress_free(run->progress);
+	run->progress = NULL;
+}
 
 static void release(struct run *run)
 {
@@ -99,6 +102,8 @@ static int start(struct run *run, struct pathprof_error *error)
 	const struct pathprof_import_sink sink = {run, add_window};
 	int r = recording_open(run->name, &run->fd, error);
 
+	if (r == 0 && !run->options->no_report)
+		run->progress = import_progress_new(run->name, run->fd);
 	if (r == 0)
 		r = look_at(run, error);
 	if (r == 0)
@@ -113,23 +118,6 @@ static int start(struct run *run, struct pathprof_error *error)
 
 /* ---------------------------------------------------------------- reading */
 
-static void show_progress(struct run *run)
-{
-	struct pathprof_recording_stats stats;
-	uint64_t now = pp_monotonic_ns();
-
-	if (run->options->no_report || now < run->tell_ns)
-		return;
-	run->tell_ns = run->live ? now + PROGRESS_EVERY_NS : now + (now - run->begin_ns);
-	run->shown = run->live;
-	pathprof_recording_stats(pathprof_import_recording(run->import), &stats);
-	fprintf(stderr, "%spathprofctl: import: %" PRIu64 " MB", run->live ? "\r" : "",
-		stats.bytes >> 20);
-	if (stats.bytes_total)
-		fprintf(stderr, " of %" PRIu64, stats.bytes_total >> 20);
-	fprintf(stderr, ", %" PRIu64 " samples%s", stats.samples, run->live ? "\033[K" : "\n");
-}
-
 /* Records that were read before an error are in whole windows, and kept. */
 static int read_all(struct run *run, struct pathprof_error *error)
 {
@@ -137,10 +125,8 @@ static int read_all(struct run *run, struct pathprof_error *error)
 
 	do {
 		r = pathprof_import_read(run->import, error);
-		show_progress(run);
+		import_progress_at(run->progress, pathprof_import_recording(run->import));
 	} while (r > 0);
-	if (run->shown)
-		fputs("\r\033[K", stderr);
 	return r;
 }
 
@@ -187,24 +173,24 @@ int import_recording(const struct ctl_options *options, const char *db)
 			   .mapping = PATHPROF_MAPPING_BL,
 			   .window_ns = WINDOW_NS},
 		.fd = -EBADF,
-		.live = isatty(STDERR_FILENO) == 1,
-		.begin_ns = pp_monotonic_ns(),
 	};
 	struct pathprof_error error = {""};
 	int64_t span_ns;
+	bool is_open;
 	int r;
 
 	if (options->format)
 		run.config.format = pathprof_format_named(options->format);
 	if (options->window_span && when_parse_span(options->window_span, &span_ns) == 0)
 		run.config.window_ns = (uint64_t)span_ns;
-	run.tell_ns = run.begin_ns + pp_progress_after_ns();
 	mallopt(M_MMAP_THRESHOLD, OWN_PAGES_BYTES);
 	r = start(&run, &error);
-	if (r == 0) {
+	is_open = r == 0;
+	if (is_open)
 		r = read_all(&run, &error);
+	end_progress(&run);
+	if (is_open)
 		report(&run);
-	}
 	if (r < 0)
 		return ctl_fail_error("import", r, &error);
 	if (is_bare(&run))

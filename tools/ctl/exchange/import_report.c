@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../ctl.h"
+#include "../view/json.h"
 
 /* Files named; more are counted. */
 #define FILES_MAX 10
@@ -95,7 +96,7 @@ static void print_json(const struct rows *rows, const struct pathprof_ledger *le
 	}
 	json_object_set_new(object, "loss_percent",
 			    json_real((double)pathprof_ledger_loss_ppm(ledger) / 1e4));
-	json_object_set_new(object, "db", json_string(db));
+	json_add_text(object, "db", db);
 	if (object && json_dumpf(object, out, JSON_INDENT(2) | JSON_PRESERVE_ORDER) == 0)
 		fputc('\n', out);
 	json_decref(object);

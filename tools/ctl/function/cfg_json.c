@@ -57,6 +57,7 @@ static void add_words(json_t *object, const struct cfg_words *words)
 	}
 	json_add(object, "source", lines);
 	json_add(object, "calls", calls);
+	json_add_count(object, "more_calls", words->more_calls);
 }
 
 /* A compiler's block has a number instead, and so have the others that were joined to it. */

@@ -60,7 +60,9 @@ static void print_figure(FILE *out, const struct cfg *cfg)
 static void print_counted(FILE *out, const struct cfg *cfg)
 {
 	if (cfg->by_taken && !cfg->taken && !(cfg->weight > 0))
-		fputs("  counted   nothing: it was not seen to run\n", out);
+		fputs(cfg->clock ? "  counted   nothing: only the clock found it\n"
+				 : "  counted   nothing: it was not seen to run\n",
+		      out);
 	else if (cfg->by_taken)
 		fputs("  counted   taken branches: no path of it was seen whole\n", out);
 	else

@@ -23,21 +23,45 @@ static int open_same_build(struct pathprof_counted **ret_counted,
 
 	if (r < 0)
 		return r;
-	if (pathprof_counted_identity(*ret_counted, &id) < 0 ||
-	    !pathprof_build_id_equal(&id, wanted))
-		return pathprof_fail(error, -ESTALE, "%s: another build than the one that counted",
-				     file);
+	if (pathprof_counted_identity(*ret_counted, &id) == 0 &&
+	    pathprof_build_id_equal(&id, wanted))
+		return 0;
+	pathprof_counted_free(*ret_counted);
+	*ret_counted = NULL;
+	return pathprof_fail(error, -ESTALE, "%s: another build than the one that counted", file);
+}
+
+/*
+ * The program that counted and its code: --file if it is that build, else the file that ran. Code
+ * may stay NULL. error is of --file if neither will do.
+ */
+static int open_program(struct pathprof_counted **ret_counted, struct pathprof_code **ret_code,
+			const struct pathprof_build_id *wanted, const char *ran,
+			struct pathprof_error *error)
+{
+	const char *given = symbols_used_file(), *file = given ? given : ran;
+	struct pathprof_error none;
+	int r = open_same_build(ret_counted, wanted, file, error);
+
+	if (r < 0 && given) {
+		file = ran;
+		r = open_same_build(ret_counted, wanted, ran, &none) < 0 ? r : 0;
+	}
+	if (r < 0)
+		return r;
+	if (apart_open_code(ret_code, file, NULL, &none) < 0)
+		*ret_code = NULL;
 	return 0;
 }
 
 int counted_way_load(struct counted_way *ret_way, const struct pathprof_path_row *row,
 		     struct pathprof_error *error)
 {
-	struct pathprof_error none;
 	int r;
 
 	*ret_way = (struct counted_way){.counted = NULL};
-	r = open_same_build(&ret_way->counted, &row->binary_id, row->binary_name, error);
+	r = open_program(&ret_way->counted, &ret_way->code, &row->binary_id, row->binary_name,
+			 error);
 	if (r < 0)
 		return r;
 	r = pathprof_counted_way(ret_way->counted, pathprof_counted_function_of(row->start),
@@ -46,8 +70,6 @@ int counted_way_load(struct counted_way *ret_way, const struct pathprof_path_row
 	if (r < 0)
 		return pathprof_fail(error, r, "%s: the path is none of its functions'",
 				     row->binary_name);
-	if (apart_open_code(&ret_way->code, row->binary_name, NULL, &none) < 0)
-		ret_way->code = NULL;
 	return 0;
 }
 
@@ -137,18 +159,28 @@ static void keep_target(struct target *target, const struct pathprof_path_row *r
 	target->start = pathprof_counted_start(target->function, 0);
 }
 
+/* Parcels bring no names of counted functions: such a function is found by no name. */
+static bool is_wanted(const struct search *search, const struct pathprof_path_row *row)
+{
+	struct symbols *symbols = search->query->symbols;
+	_cleanup_free_ char *label = NULL;
+	const struct symbol *symbol;
+
+	if (!pathprof_is_counted(&row->binary_id, row->binary_name))
+		return false;
+	if (search->is_function) {
+		symbol = symbols_function(symbols, &row->binary_id, row->binary_name, row->start);
+		return symbol->known && strcmp(symbol->name, search->word) == 0;
+	}
+	label = symbols_label(symbols, &row->binary_id, row->binary_name, row->start);
+	return strcmp(label, search->word) == 0;
+}
+
 static int match(void *context, const struct pathprof_path_row *row)
 {
 	struct search *search = context;
-	_cleanup_free_ char *label = NULL;
 
-	if (!pathprof_is_counted(&row->binary_id, row->binary_name))
-		return 0;
-	label = symbols_label(search->query->symbols, &row->binary_id, row->binary_name,
-			      row->start);
-	if (search->is_function)
-		*strrchr(label, ':') = 0;
-	if (strcmp(label, search->word) != 0)
+	if (!is_wanted(search, row))
 		return 0;
 	search->id = row->id;
 	if (search->target)
@@ -188,9 +220,9 @@ int counted_find_path(struct view_query *query, const char *word, int64_t *ret_i
 
 static int open_flow(struct target *target, struct pathprof_error *error)
 {
-	struct pathprof_error none;
 	uint32_t cnt;
-	int r = open_same_build(&target->counted, &target->id, target->binary_name, error);
+	int r = open_program(&target->counted, &target->code, &target->id, target->binary_name,
+			     error);
 
 	if (r < 0)
 		return r;
@@ -201,8 +233,6 @@ static int open_flow(struct target *target, struct pathprof_error *error)
 	target->path_cnt = pathprof_function_paths_cnt(target->paths);
 	target->linkage = ctl_strdup(
 		pathprof_counted_functions(target->counted, &cnt)[target->function].name);
-	if (apart_open_code(&target->code, target->binary_name, NULL, &none) < 0)
-		target->code = NULL;
 	return 0;
 }
 

@@ -37,6 +37,7 @@ struct wanted {
 struct search {
 	struct view_query *query;
 	struct wanted wanted;
+	const char *name; /* that is looked for: word or base of what is wanted */
 	struct candidate *candidates;
 	size_t cnt;
 	/* What was found: */
@@ -183,19 +184,20 @@ static int match_path(void *context, const struct pathprof_path_row *row)
 		return 0;
 	symbol = symbols_function(search->query->symbols, &row->binary_id, row->binary_name,
 				  row->start);
-	if (!names_match_shown(search->wanted.word, symbol->name) &&
-	    !(symbol->known && names_match(search->wanted.word, symbol->linkage)))
+	if (!names_match_shown(search->name, symbol->name) &&
+	    !(symbol->known && names_match(search->name, symbol->linkage)))
 		return 0;
 	take(search, candidate, row->start);
 	return 1;
 }
 
-static int find_shown(struct search *search)
+static int find_shown(struct search *search, const char *name)
 {
 	struct pathprof_filter filter = search->query->filter;
 	struct pathprof_error error = {""};
 	int r;
 
+	search->name = name;
 	filter.limit = 0;
 	if (search->wanted.binary)
 		filter.binary = search->wanted.binary;
@@ -230,10 +232,10 @@ static int match_readable(void *context, const struct pathprof_code_symbol *symb
 }
 
 /* A name as people write it, of what was not seen to run. */
-static void find_readable(struct search *search)
+static void find_readable(struct search *search, const char *name)
 {
 	for (size_t i = 0; i < search->cnt; i++) {
-		struct readable_search readable = {.word = search->wanted.word};
+		struct readable_search readable = {.word = name};
 		struct pathprof_code *code = code_of(search, &search->candidates[i]);
 
 		if (code)
@@ -268,15 +270,19 @@ static int look(struct search *search)
 	if (wanted->is_offset)
 		find_offset(search, NULL);
 	else
-		r = find_shown(search);
+		r = find_shown(search, wanted->word);
 	if (r == CTL_OK && !search->found && !wanted->is_offset)
 		find_linkage(search, wanted->word);
 	if (r == CTL_OK && !search->found && wanted->base)
 		find_linkage(search, wanted->base);
 	if (r == CTL_OK && !search->found && wanted->base)
 		find_offset(search, wanted->base);
+	if (r == CTL_OK && !search->found && wanted->base)
+		r = find_shown(search, wanted->base);
 	if (r == CTL_OK && !search->found)
-		find_readable(search);
+		find_readable(search, wanted->word);
+	if (r == CTL_OK && !search->found && wanted->base)
+		find_readable(search, wanted->base);
 	return r;
 }
 

@@ -11,8 +11,9 @@
  * Names are looked up in symbols, of debug files too, and not in the graph: a graph may have been
  * kept from before a debug file came.
  *
- * Ownership: a target is the caller's; its code is the symbols' of the query it was opened with.
- * It stays where it was opened: its paths refer to its flow. One thread.
+ * Ownership: a target is the caller's; its code is the symbols' of the query it was opened with,
+ * but of a counted function its own. It stays where it was opened: its paths refer to its flow. One
+ * thread.
  */
 #ifndef CTL_TARGET_H
 #define CTL_TARGET_H
