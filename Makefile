@@ -125,6 +125,7 @@ $(call includes_message,export/write_pprof,pprof)
 $(call includes_message,export/write_stacks,pprof)
 $(call includes_message,parcel/parcel_write,parcel)
 $(call includes_message,parcel/parcel_read,parcel)
+$(call includes_message,parcel/parcel_rows,parcel)
 $(call includes_message,parcel/parcel_read_names,parcel)
 $(BUILD)/fuzz/obj/%.pb-c.o: $(BUILD)/gen/%.pb-c.c
 	@mkdir -p $(@D)

@@ -126,6 +126,7 @@ int main(int argc, char **argv)
 
 	if (!part)
 		fail("out of memory");
+	parcel.version = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 1;
 	memcpy(parcel.store, "0123456789abcdef", sizeof(parcel.store));
 	part->profile.source = PATHPROF_SOURCE_STEP;
 	part->profile.basis = PATHPROF_BASIS_TIME;

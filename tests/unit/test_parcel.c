@@ -314,15 +314,17 @@ static void check_part(const struct pathprof_parcel_part *a, const struct pathpr
 		check_clock(p, &p->clocks[i], q);
 }
 
-static void test_round_trip(void)
+static void check_round_trip(uint32_t version)
 {
 	struct pathprof_parcel parcel, read;
 	struct pathprof_error error = {""};
 	size_t len = 0;
 
 	make(&parcel, 3, 200);
+	parcel.version = version;
 	uint8_t *bytes = written(&parcel, &len);
 	CU_ASSERT_EQUAL_FATAL(pathprof_parcel_read(&read, bytes, len, &error), 0);
+	CU_ASSERT_EQUAL(read.version, version ? version : 1);
 	CU_ASSERT_EQUAL(memcmp(parcel.store, read.store, sizeof(read.store)), 0);
 	CU_ASSERT_STRING_EQUAL(parcel.host.name, read.host.name);
 	CU_ASSERT_STRING_EQUAL(parcel.host.model, read.host.model);
@@ -339,6 +341,49 @@ static void test_round_trip(void)
 	pathprof_parcel_release(&parcel);
 	pathprof_parcel_release(&read);
 	free(bytes);
+}
+
+static void test_round_trip(void)
+{
+	for (uint32_t version = 0; version <= PATHPROF_PARCEL_VERSION; version++)
+		check_round_trip(version);
+}
+
+static void check_same_floats(const struct pathprof_profile *a, const struct pathprof_profile *b)
+{
+	CU_ASSERT_EQUAL_FATAL(a->path_cnt, b->path_cnt);
+	CU_ASSERT_EQUAL_FATAL(a->edge_cnt, b->edge_cnt);
+	for (uint32_t i = 0; i < a->path_cnt; i++) {
+		CU_ASSERT(a->paths[i].weight == b->paths[i].weight);
+		CU_ASSERT(a->paths[i].insns == b->paths[i].insns);
+		CU_ASSERT(a->paths[i].weight_squares == b->paths[i].weight_squares);
+		CU_ASSERT_EQUAL(a->paths[i].squares, b->paths[i].squares);
+	}
+	for (uint32_t i = 0; i < a->edge_cnt; i++)
+		CU_ASSERT(a->edges[i].weight == b->edges[i].weight);
+}
+
+/* Both versions say the same, to the last bit: only how it is packed differs. */
+static void test_versions_agree(void)
+{
+	struct pathprof_parcel parcel, read[2];
+	struct pathprof_error error = {""};
+
+	make(&parcel, 3, 200);
+	for (uint32_t i = 0; i < 2; i++) {
+		size_t len = 0;
+		uint8_t *bytes;
+
+		parcel.version = i + 1;
+		bytes = written(&parcel, &len);
+		CU_ASSERT_EQUAL_FATAL(pathprof_parcel_read(&read[i], bytes, len, &error), 0);
+		free(bytes);
+	}
+	for (uint32_t i = 0; i < parcel.part_cnt; i++)
+		check_same_floats(&read[0].parts[i].profile, &read[1].parts[i].profile);
+	pathprof_parcel_release(&parcel);
+	pathprof_parcel_release(&read[0]);
+	pathprof_parcel_release(&read[1]);
 }
 
 /* Unknown figures stay unknown, and columns that are all 0 take no room. */
@@ -519,7 +564,7 @@ static bool reads_soundly(const uint8_t *message, size_t message_len)
 }
 
 /* Whoever writes the message writes a checksum as well. */
-static void test_damaged_message(void)
+static void check_damaged_message(uint32_t version)
 {
 	static const uint8_t masks[] = {1, 4, 0x80, 0xff};
 	struct pathprof_error error = {""};
@@ -528,6 +573,7 @@ static void test_damaged_message(void)
 	uint8_t *message = NULL;
 
 	make(&parcel, 2, 6);
+	parcel.version = version;
 	uint8_t *bytes = written(&parcel, &len);
 	CU_ASSERT_EQUAL_FATAL(pp_parcel_unpack(bytes, len, &message, &message_len, &error), 0);
 	CU_ASSERT(reads_soundly(message, message_len));
@@ -545,6 +591,12 @@ static void test_damaged_message(void)
 	pathprof_parcel_release(&parcel);
 	free(bytes);
 	free(message);
+}
+
+static void test_damaged_message(void)
+{
+	for (uint32_t version = 1; version <= PATHPROF_PARCEL_VERSION; version++)
+		check_damaged_message(version);
 }
 
 /* ---------------------------------------------------------------- messages by hand */
@@ -586,7 +638,17 @@ static void put_message(struct message *m, uint32_t field, struct message sub)
 }
 
 enum field { VERSION = 1, STORE = 2, SLOT = 3, HOST = 4, PARTS = 5 };
-enum part_field { BASIS = 2, WINDOWS = 8, BINARIES = 9, WORKLOADS = 10, PATHS = 11, EDGES, CLOCKS };
+enum part_field {
+	BASIS = 2,
+	WINDOWS = 8,
+	BINARIES = 9,
+	WORKLOADS = 10,
+	PATHS = 11,
+	EDGES,
+	CLOCKS,
+	PATH_CNT,
+	ROWS = 17
+};
 
 static struct message part_of(uint64_t basis)
 {
@@ -638,7 +700,7 @@ static void test_heads(void)
 	put_number(&m, 99, 5);
 	put_bytes(&m, 100, "of a newer agent", 16);
 	CU_ASSERT_EQUAL(code_of(m, ""), 0);
-	CU_ASSERT_EQUAL(code_of(whole(2, SLOT_S, part_of(1)), "install a newer one"), -EPROTO);
+	CU_ASSERT_EQUAL(code_of(whole(3, SLOT_S, part_of(1)), "install a newer one"), -EPROTO);
 	CU_ASSERT_EQUAL(code_of(whole(0, SLOT_S, part_of(1)), "no version"), -EBADMSG);
 	CU_ASSERT_EQUAL(code_of(whole(1, SLOT_S + 1, part_of(1)), "its slot"), -EBADMSG);
 	CU_ASSERT_EQUAL(code_of(whole(1, (uint64_t)-300, part_of(1)), "its slot"), -EBADMSG);
@@ -810,6 +872,34 @@ static void test_long_names(void)
 	free(name);
 }
 
+/* A part of version 2 with so many paths, coded in these bytes. */
+static struct message with_rows(uint64_t path_cnt, const void *rows, size_t len)
+{
+	struct message part = part_of(1);
+
+	put_number(&part, PATH_CNT, path_cnt);
+	put_bytes(&part, ROWS, rows, len);
+	return whole(2, SLOT_S, part);
+}
+
+/* Rows of zeros are so few bytes that only the count bounds them. */
+static void test_rows(void)
+{
+	static const uint8_t zeros[4096];
+	struct message part = part_of(1);
+
+	CU_ASSERT_EQUAL(code_of(with_rows(0, zeros, 5), ""), 0);
+	CU_ASSERT_EQUAL(code_of(with_rows(0, zeros, 4), "rows are damaged"), -EBADMSG);
+	CU_ASSERT_EQUAL(code_of(with_rows(0, zeros, 6), "rows are damaged"), -EBADMSG);
+	CU_ASSERT_EQUAL(code_of(with_rows(1000, zeros, 5), "rows are damaged"), -EBADMSG);
+	CU_ASSERT_EQUAL(code_of(with_rows(1, "\xff\xff\xff\xff\xff\xff", 6), "rows are damaged"),
+			-EBADMSG);
+	CU_ASSERT_EQUAL(code_of(with_rows(1000001, zeros, 5), "1000001 rows"), -E2BIG);
+	CU_ASSERT_EQUAL(code_of(with_rows(UINT32_MAX, zeros, 5), "4294967295 rows"), -E2BIG);
+	put_bytes(&part, PATHS, "", 0);
+	CU_ASSERT_EQUAL(code_of(whole(2, SLOT_S, part), "columns in version 2"), -EBADMSG);
+}
+
 static void test_many_rows(void)
 {
 	struct message part = part_of(1), paths = {NULL, 0}, column = {NULL, 0};
@@ -852,6 +942,7 @@ static void test_bomb(void)
 
 static const struct unit_test tests[] = {
 	{"what is written is read, field by field", test_round_trip},
+	{"all versions say the same", test_versions_agree},
 	{"unknown figures stay unknown", test_nothing_known},
 	{"a window belongs to the slot in which it ended", test_slots},
 	{"a workload has the same number everywhere", test_workloads},
@@ -861,6 +952,7 @@ static const struct unit_test tests[] = {
 	{"a changed message is refused or sound", test_damaged_message},
 	{"versions, slots and unknown fields", test_heads},
 	{"columns, numbers and sums that cannot be", test_tables},
+	{"rows that cannot be", test_rows},
 	{"what cannot be is not written", test_what_cannot_be_written},
 	{"many names are refused", test_many_names},
 	{"long names are refused", test_long_names},

@@ -5,12 +5,13 @@
  * windows of the other, whose place it takes. Windows are known by their keys, so sending again,
  * late or twice changes nothing, and a store that was cloned loses nothing either.
  *
- * Bytes: one zstd frame, with a checksum, that holds a message of schema/wire/parcel.proto, which
- * says how counts become columns. A read parcel differs from the written one by rounding only, and
- * never in a count. A weight of a weighed part that was looked at n times is off by at most 1/8 of
- * itself, divided by the square root of n, and on the average by a twentieth; sums of them stay.
- * Other weights are off by 2^-24, instructions of a run by 2^-23, and the looks that weight_squares
- * stands for (weight^2 / weight_squares) by 1/32 and 1/512.
+ * Bytes: one zstd frame, with a checksum, that holds a message of schema/wire/parcel.proto,
+ * which says how counts become columns. Version 2 codes these as fewer bits, and says the same.
+ * A read parcel differs from the written one by rounding only, and never in a count. A weight of
+ * a weighed part that was looked at n times is off by at most 1/8 of itself, divided by the
+ * square root of n, and on the average by a twentieth; sums of them stay. Other weights are off
+ * by 2^-24, instructions of a run by 2^-23, and the looks that weight_squares stands for
+ * (weight^2 / weight_squares) by 1/32 and 1/512.
  *
  * Units: a slot is the seconds since 1970 (UTC) at its begin. In weighed windows a weight counts
  * microseconds of CPU time, so weights of hosts add up whatever each host sampled. The user-mode
@@ -35,7 +36,8 @@
 extern "C" {
 #endif
 
-#define PATHPROF_PARCEL_VERSION     1
+/* The newest version that is read and written. */
+#define PATHPROF_PARCEL_VERSION     2
 #define PATHPROF_PARCEL_SLOT_S      300
 #define PATHPROF_PARCEL_STORE_BYTES 16
 /* Bytes that travel, and the message in them. */
@@ -106,6 +108,8 @@ struct pathprof_parcel_names {
 };
 
 struct pathprof_parcel {
+	/* What it was read of, or is written as; 0: the first, which every program reads. */
+	uint32_t version;
 	uint8_t store[PATHPROF_PARCEL_STORE_BYTES];
 	int64_t slot_s;
 	struct pathprof_parcel_host host;

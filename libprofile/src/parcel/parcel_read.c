@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "parcel.pb-c.h"
+#include "pp_parcel_rows.h"
 
 /* Of a part's tables: a million paths take 200 MB. */
 #define PART_BYTES ((size_t)512 << 20)
@@ -41,7 +42,8 @@ static size_t row_cnt(const Pathprof__Part *part)
 {
 	return (part->paths ? part->paths->n_workload : 0) +
 	       (part->edges ? part->edges->n_workload : 0) +
-	       (part->clocks ? part->clocks->n_workload : 0);
+	       (part->clocks ? part->clocks->n_workload : 0) + part->path_cnt + part->edge_cnt +
+	       part->clock_cnt;
 }
 
 static int check_sizes(const Pathprof__Parcel *m, struct pathprof_error *error)
@@ -403,24 +405,27 @@ static int check_head(const Pathprof__Parcel *m, struct pathprof_error *error)
 				     "the parcel is of version %u and this program knows %u: "
 				     "install a newer one",
 				     m->version, PATHPROF_PARCEL_VERSION);
-	if (m->version != PATHPROF_PARCEL_VERSION)
+	if (!m->version)
 		return malformed(error, "it has no version");
 	if (m->store.len != PATHPROF_PARCEL_STORE_BYTES)
 		return malformed(error, "its store's id does not have 16 bytes");
 	return check_sizes(m, error);
 }
 
-static int read_message(struct pathprof_parcel *parcel, const Pathprof__Parcel *m,
-			struct pathprof_error *error)
+static int read_message(struct pathprof_parcel *parcel, struct pp_arena *arena,
+			const Pathprof__Parcel *m, struct pathprof_error *error)
 {
 	int code = check_head(m, error);
 
 	if (code < 0)
 		return code;
+	parcel->version = m->version;
 	memcpy(parcel->store, m->store.data, sizeof(parcel->store));
 	parcel->slot_s = m->slot;
 	if (m->host)
 		code = read_host(&parcel->host, m->host, error);
+	for (size_t i = 0; code == 0 && i < m->n_parts && m->version >= PP_PARCEL_ROWS; i++)
+		code = pp_parcel_unpack_rows(arena, m->parts[i], error);
 	for (size_t i = 0; code == 0 && i < m->n_parts; i++)
 		code = read_part(parcel, m->parts[i], error);
 	if (code == 0)
@@ -437,7 +442,7 @@ static int parse(struct pathprof_parcel *parcel, const uint8_t *message, size_t 
 	int code;
 
 	if (m)
-		code = read_message(parcel, m, error);
+		code = read_message(parcel, &arena, m, error);
 	else if (arena.failed)
 		code = pathprof_fail(error, -E2BIG, "the parcel takes more than %zu MiB of memory",
 				     PP_PARCEL_MESSAGE_BYTES >> 20);

@@ -25,11 +25,20 @@ uint32_t pp_parcel_round_looks(uint32_t units)
  * The error of a weight is itself by the square root of its looks, so four times the looks earn one
  * digit more.
  */
+int pp_parcel_weight_bits(uint64_t looks_256)
+{
+	int bits = WEIGHT_BITS;
+
+	for (uint64_t enough = 256; bits < FLOAT_BITS && enough < looks_256; enough *= 4)
+		bits++;
+	return bits;
+}
+
 static int bits_of(double looks)
 {
-	int bits = WEIGHT_BITS + (looks > 1 ? (int)ceil(log2(looks) / 2) : 0);
+	double units = ceil(looks * 256);
 
-	return bits < FLOAT_BITS ? bits : FLOAT_BITS;
+	return pp_parcel_weight_bits(units < 1e18 ? (uint64_t)units : UINT64_MAX);
 }
 
 /*

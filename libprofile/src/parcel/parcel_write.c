@@ -13,9 +13,11 @@
 #include <string.h>
 
 #include "parcel.pb-c.h"
+#include "pp_parcel_rows.h"
 
 struct writer {
 	struct pp_arena arena;
+	uint32_t version;
 };
 
 static void *take(struct writer *w, size_t cnt, size_t size)
@@ -386,6 +388,8 @@ static void write_part(struct writer *w, const struct pathprof_parcel_part *part
 	write_paths(w, p, m->paths);
 	write_edges(w, p, m->edges);
 	write_clocks(w, p, m->clocks);
+	if (!w->arena.failed && w->version >= PP_PARCEL_ROWS)
+		pp_parcel_pack_rows(&w->arena, m);
 }
 
 static void write_parts(struct writer *w, const struct pathprof_parcel *parcel, Pathprof__Parcel *m)
@@ -545,6 +549,9 @@ static int check(const struct pathprof_parcel *parcel, struct pathprof_error *er
 					.windows = pathprof_parcel_window_cnt(parcel)};
 	int code;
 
+	if (parcel->version > PATHPROF_PARCEL_VERSION)
+		return pathprof_fail(error, -EINVAL, "no parcels of version %u are written",
+				     parcel->version);
 	for (uint32_t i = 0; i < parcel->part_cnt; i++) {
 		const struct pathprof_profile *p = &parcel->parts[i].profile;
 
@@ -564,7 +571,8 @@ static int check(const struct pathprof_parcel *parcel, struct pathprof_error *er
 int pathprof_parcel_write(const struct pathprof_parcel *parcel, uint8_t **ret_bytes,
 			  size_t *ret_len_bytes, struct pathprof_error *error)
 {
-	struct writer w = {.arena.max_bytes = SIZE_MAX / 2};
+	struct writer w = {.arena.max_bytes = SIZE_MAX / 2,
+			   .version = parcel->version ? parcel->version : 1};
 	uint8_t store[PATHPROF_PARCEL_STORE_BYTES];
 	Pathprof__Parcel m = PATHPROF__PARCEL__INIT;
 	Pathprof__Host host = PATHPROF__HOST__INIT;
@@ -573,7 +581,7 @@ int pathprof_parcel_write(const struct pathprof_parcel *parcel, uint8_t **ret_by
 	if (code < 0)
 		return code;
 	memcpy(store, parcel->store, sizeof(store));
-	m.version = PATHPROF_PARCEL_VERSION;
+	m.version = w.version;
 	m.store.data = store;
 	m.store.len = sizeof(store);
 	m.slot = parcel->slot_s;

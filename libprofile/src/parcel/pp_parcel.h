@@ -37,6 +37,9 @@ void pp_arena_release(struct pp_arena *arena);
 /* For protobuf-c; its free does nothing. */
 ProtobufCAllocator pp_arena_allocator(struct pp_arena *arena);
 
+/* Versions from which on tables are rows: pp_parcel_rows.h. */
+#define PP_PARCEL_ROWS 2u
+
 /* What is limited, over all parts. */
 struct pp_parcel_sizes {
 	size_t parts, windows, names, rows;
@@ -57,6 +60,8 @@ int pp_parcel_read_names(struct pathprof_parcel *parcel, const struct Pathprof__
  * has no more digits stays as it is. Sums over many rows stay the same: `row` counts them.
  */
 float pp_parcel_round(double weight, double looks, size_t row);
+/* Binary digits that it leaves of such a weight; looks in 1/256. */
+int pp_parcel_weight_bits(uint64_t looks_256);
 /* In any unit, within 1/32 of itself; 0 stays 0, and what was rounded before stays as it is. */
 uint32_t pp_parcel_round_looks(uint32_t units);
 
