@@ -394,8 +394,8 @@ unsigned int hub_ingest_have(struct hub_ingest *ingest, const char *host, const 
 	r = judge_store(ingest, host, id, &why, &error);
 	if (r == 0 && why)
 		return refuse(ingest, 403, why, ret_answer);
-	answer = json_pack("{s:I, s:I}", "since", (json_int_t)(now_s() - ingest->keep_s), "now",
-			   (json_int_t)now_s());
+	answer = json_pack("{s:I, s:I, s:i}", "since", (json_int_t)(now_s() - ingest->keep_s),
+			   "now", (json_int_t)now_s(), "parcels", PATHPROF_PARCEL_VERSION);
 	if (r == 0)
 		r = slot ? list_windows(ingest, host, id, slot_s, answer, &error)
 			 : list_slots(ingest, id, answer, &error);

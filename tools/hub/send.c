@@ -56,9 +56,10 @@ struct round {
 	json_t *have;                 /* object: slot to what the hub's answer says of it */
 	json_t *files;                /* array: builds that the hub asks for; NULL: none */
 	struct pathprof_namer *namer; /* NULL: no names are sent */
-	json_t *settled; /* object: slot to the hub's digest at which nothing was left to send */
-	int64_t since_s; /* of older slots the hub wants none */
-	int64_t open_s;  /* of this and later slots not yet */
+	json_t *settled;  /* object: slot to the hub's digest at which nothing was left to send */
+	uint32_t version; /* of parcels, which the hub reads */
+	int64_t since_s;  /* of older slots the hub wants none */
+	int64_t open_s;   /* of this and later slots not yet */
 	uint64_t sent_cnt, known_cnt, refused_cnt, file_cnt;
 	long retry_after_s;
 };
@@ -93,12 +94,23 @@ static const char *name_slot(char name[24], int64_t slot_s)
 	return name;
 }
 
+/* The newest version of parcels that both know. Older hubs say nothing, and read the first. */
+static uint32_t version_of(const json_t *answer)
+{
+	json_int_t newest = json_integer_value(json_object_get(answer, "parcels"));
+
+	if (newest < 1)
+		return 1;
+	return newest < PATHPROF_PARCEL_VERSION ? (uint32_t)newest : PATHPROF_PARCEL_VERSION;
+}
+
 static int keep_have(struct round *round, json_t *answer)
 {
 	json_t *slots = json_object_get(answer, "slots"), *row;
 	size_t i;
 
 	round->since_s = json_integer_value(json_object_get(answer, "since"));
+	round->version = version_of(answer);
 	round->have = json_object();
 	round->files = json_incref(json_object_get(answer, "files"));
 	if (!json_is_array(slots))
@@ -225,6 +237,7 @@ static int pack(struct round *round, int64_t slot_s, const uint64_t *left_out, s
 	if (r == 0)
 		r = name(round, parcel, &error);
 	if (r == 0) {
+		parcel->version = round->version;
 		parcel->host = round->host;
 		parcel->host.sent_ns = pp_realtime_ns();
 		r = pathprof_parcel_write(parcel, ret_bytes, ret_len, &error);
