@@ -27,7 +27,7 @@ struct pp_option {
 	const char *detail; /* for set */
 };
 
-#define PP_OPTIONS_MAX 80 /* in a table, with its end */
+#define PP_OPTIONS_MAX 88 /* in a table, with its end */
 
 /* For set: the text, which must not be empty, or true, at the offset `number` of context. */
 int pp_option_text(void *context, const struct pp_option *option, const char *value);

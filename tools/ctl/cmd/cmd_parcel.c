@@ -109,6 +109,7 @@ static int write_slot(struct listing *listing, const struct ctl_options *options
 	if (r < 0)
 		return ctl_fail_error("parcel", r, &error);
 	parcel.host = *host;
+	parcel.version = options->old_readers ? 1 : PATHPROF_PARCEL_VERSION;
 	if (pathprof_namer_name(namer, &parcel) < 0)
 		return ctl_fail("out of memory");
 	if (mkdir(directory, 0777) < 0 && errno != EEXIST)
