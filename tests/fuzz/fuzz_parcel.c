@@ -74,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		read_file(data + 1, size - 1);
 		return 0;
 	}
-	REQUIRE(pp_parcel_pack(data + 1, size - 1, &bytes, &len, &error) == 0);
+	REQUIRE(pp_parcel_pack(data + 1, size - 1, 1, &bytes, &len, &error) == 0);
 	read_file(bytes, len);
 	free(bytes);
 	return 0;

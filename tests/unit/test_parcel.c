@@ -547,7 +547,7 @@ static bool reads_soundly(const uint8_t *message, size_t message_len)
 	uint8_t *bytes = NULL, *second = NULL;
 	size_t len = 0, second_len = 0;
 
-	CU_ASSERT_EQUAL_FATAL(pp_parcel_pack(message, message_len, &bytes, &len, &error), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_parcel_pack(message, message_len, 1, &bytes, &len, &error), 0);
 	int code = pathprof_parcel_read(&read, bytes, len, &error);
 	free(bytes);
 	if (code) {
@@ -682,7 +682,7 @@ static int code_of(struct message m, const char *said)
 	size_t len = 0;
 	int code;
 
-	CU_ASSERT_EQUAL_FATAL(pp_parcel_pack(m.bytes, m.len, &bytes, &len, &error), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_parcel_pack(m.bytes, m.len, 1, &bytes, &len, &error), 0);
 	code = pathprof_parcel_read(&read, bytes, len, &error);
 	if (code == 0)
 		pathprof_parcel_release(&read);

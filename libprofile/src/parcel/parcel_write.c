@@ -538,7 +538,7 @@ static int pack(const Pathprof__Parcel *m, uint8_t **ret_bytes, size_t *ret_len_
 	if (!message)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
 	pathprof__parcel__pack(m, message);
-	code = pp_parcel_pack(message, len, ret_bytes, ret_len_bytes, error);
+	code = pp_parcel_pack(message, len, m->version, ret_bytes, ret_len_bytes, error);
 	free(message);
 	return code;
 }

@@ -66,8 +66,8 @@ int pp_parcel_weight_bits(uint64_t looks_256);
 uint32_t pp_parcel_round_looks(uint32_t units);
 
 /* The caller frees *ret_bytes. */
-int pp_parcel_pack(const uint8_t *message, size_t message_bytes, uint8_t **ret_bytes,
-		   size_t *ret_len_bytes, struct pathprof_error *error);
+int pp_parcel_pack(const uint8_t *message, size_t message_bytes, uint32_t version,
+		   uint8_t **ret_bytes, size_t *ret_len_bytes, struct pathprof_error *error);
 int pp_parcel_unpack(const void *bytes, size_t len_bytes, uint8_t **ret_message,
 		     size_t *ret_message_bytes, struct pathprof_error *error);
 
