@@ -311,7 +311,7 @@ static void code_clocks(struct pp_coder *c, struct clock_models *m, Pathprof__Cl
 
 /* ---------------------------------------------------------------- all of a part */
 
-/* Models of one table at a time, which most pages of are never touched. */
+/* Models of all tables take some 250 kB, of which most pages are never touched. */
 static void code_part(struct pp_coder *c, Pathprof__Part *part)
 {
 	struct path_models *paths = calloc(1, sizeof(*paths));
