@@ -7,7 +7,7 @@
  *
  * A line `FUNCTION PARAMETER same COUNT`: executions with the value of the one before, as one
  * thread makes them; a line `FUNCTION PARAMETER VALUE COUNT` for each of the values that came most
- * often. fork: the calls are a child's, a second after it began; threads: two threads call
+ * often. fork: the calls are a child's, five seconds after it began; threads: two threads call
  * half as often each.
  *
  * pushed begins with a push, which a kernel emulates when it is probed; stepped with none.
@@ -151,7 +151,7 @@ int main(int argc, char **argv)
 	}
 	child = fork();
 	if (child == 0) {
-		sleep(1);
+		sleep(5);
 		all(&w, "");
 		_exit(0);
 	}

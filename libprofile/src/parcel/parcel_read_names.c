@@ -26,9 +26,12 @@ static int no_memory(struct pathprof_error *error)
 /* A name ends by a zero byte. NULL: the bytes hold none. */
 static const char *next_name(const ProtobufCBinaryData *names, size_t *at)
 {
-	const char *name = (const char *)names->data + *at;
-	const char *end = *at < names->len ? memchr(name, 0, names->len - *at) : NULL;
+	const char *name, *end;
 
+	if (*at >= names->len)
+		return NULL;
+	name = (const char *)names->data + *at;
+	end = memchr(name, 0, names->len - *at);
 	if (!end)
 		return NULL;
 	*at += (size_t)(end - name) + 1;

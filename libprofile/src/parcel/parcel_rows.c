@@ -56,7 +56,7 @@ static uint64_t size_of(uint64_t value)
 /* 0, -1, 1, -2, ... become 0, 1, 2, 3, ... */
 static uint64_t fold(int64_t value)
 {
-	return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
+	return (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0);
 }
 
 static int64_t unfold(uint64_t value)

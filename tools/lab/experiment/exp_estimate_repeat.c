@@ -408,7 +408,7 @@ static void write_spread(struct lab_run *run, const struct estimate_row *rows, s
 	char title[160];
 
 	snprintf(title, sizeof(title),
-		 "Standard deviation of paths above 1 %%, over that of %u repetitions",
+		 "Standard deviation of paths above 1 %%, over that of %d repetitions",
 		 lab_run_small(run) ? SMALL_REPS : FULL_REPS);
 	table = lab_table_new("estimate-spread", title, "program", columns, 4);
 	for (size_t i = 0; i < cnt; i++) {
