@@ -402,7 +402,7 @@ static void bpf_stats(struct pp_source *base, struct pp_source_stats *ret_stats)
 	*ret_stats = stats;
 }
 
-/* What the budget stretched the period to stays, unless another rate is asked for. */
+/* A period that the budget stretched stays, unless another rate is asked for. */
 static int bpf_configure(struct pp_source *base, const struct pp_source_config *config)
 {
 	struct pp_bpf_source *source = (struct pp_bpf_source *)base;

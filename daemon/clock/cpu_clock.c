@@ -308,7 +308,7 @@ static int list_family(struct pp_cpu_clock *clock)
 	return added;
 }
 
-/* Of the threads from this one on that have not ended. */
+/* Opens events of the threads from this one on; one that has ended needs none. */
 static int open_threads(struct pp_cpu_clock *clock, size_t first)
 {
 	for (size_t i = first; i < clock->tid_cnt; i++) {

@@ -32,7 +32,7 @@ static void take_part(struct pp_drift *drift, const struct pathprof_part *part)
 		pp_drift_lost(&drift->common, r, "a window's counts lost", strerror(-r));
 }
 
-/* What was not measured for as long as the baseline reaches back cannot get well by itself. */
+/* An alert that was not measured for as long as the baseline reaches back cannot end by itself. */
 static void resolve_stale(struct pp_drift *drift)
 {
 	for (uint32_t i = 0; i < drift->alerts.cnt; i++) {

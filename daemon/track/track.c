@@ -584,7 +584,7 @@ static void refresh_jit(struct pp_track *track, const struct pp_image *image,
 		(void)pp_jit_refresh(detail->jit, image->pid, started_s(track, image));
 }
 
-/* What pid ran when it had this code: now, or before an exec. NULL: it is forgotten. */
+/* The image that pid ran when it had this code: now, or before an exec. NULL: forgotten. */
 static struct pp_image *image_with(struct pp_track *track, pid_t pid,
 				   const struct pathprof_build_id *code)
 {

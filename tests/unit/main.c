@@ -108,7 +108,7 @@ static int run_here(const struct suite *suite, struct counts *ret_counts)
 	return 0;
 }
 
-/* What a suite's process leaves in shared memory. */
+/* The results that a suite's process leaves in shared memory. */
 struct left {
 	struct counts counts;
 	char tmpdir[sizeof(TMPDIR)]; /* a suite that dies cannot remove it */

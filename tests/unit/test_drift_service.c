@@ -527,7 +527,7 @@ static void test_pinned(void)
 	bench_release(&b);
 }
 
-/* What is no directory, or cannot be read for a while, is tried again. */
+/* A directory that is none, or cannot be read for a while, is tried again. */
 static void test_pinned_where_nothing_can_be_read(void)
 {
 	struct pp_pinned pinned = {.directory = "/proc/self/status"};

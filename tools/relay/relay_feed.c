@@ -115,7 +115,7 @@ static int take_message(void *context, const struct pathprof_message_row *row)
 	return r;
 }
 
-/* Of a new sink: what fires, until it has had all. */
+/* A new sink gets the alerts that fire, until it has had all. */
 static int feed_firing(struct pp_relay_sink *sink, struct pathprof_store *store,
 		       struct pathprof_error *error)
 {

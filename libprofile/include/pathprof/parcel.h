@@ -108,7 +108,7 @@ struct pathprof_parcel_names {
 };
 
 struct pathprof_parcel {
-	/* What it was read of, or is written as; 0: the first, which every program reads. */
+	/* The version that it is read of or written as; 0: the first, which all programs read. */
 	uint32_t version;
 	uint8_t store[PATHPROF_PARCEL_STORE_BYTES];
 	int64_t slot_s;

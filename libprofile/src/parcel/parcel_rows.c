@@ -160,7 +160,7 @@ static uint64_t looks_of_rank(int64_t rank)
 	return ((uint64_t)rank - ((shift - 1) << LOOKS_DIGITS)) << (shift - 1);
 }
 
-/* What looks were if all weights of a row were alike. */
+/* The looks of a row whose weights are all alike. */
 static int64_t looks_expected(uint64_t samples, uint64_t squares)
 {
 	while (samples >= 1u << 27) {

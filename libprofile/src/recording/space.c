@@ -177,7 +177,7 @@ static void give_back(struct pathprof_mapped_files *files, const struct pathprof
 	forget_without_names(files, file->user);
 }
 
-/* What a user has counts twice: half of what the others leave stays free for others. */
+/* A user's own names count twice: half of what the others leave stays free for others. */
 static bool has_room(const struct pathprof_mapped_files *files,
 		     const struct pathprof_mapped_user *user)
 {

@@ -43,7 +43,7 @@ static bool has_build(const struct side *side, const struct side_binary *binary)
 	return false;
 }
 
-/* Of binaries that `other` has not, the first of that name from `at` on. */
+/* The first binary of that name, from `at` on, that `other` has not. */
 static uint32_t find_named(const struct side *side, uint32_t at, const struct side *other,
 			   const char *name, bool whole)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What an import says while it takes long: see import_progress.h. */
+/* The progress of an import that takes long: see import_progress.h. */
 #include "import_progress.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What an import says while it takes long: how much it has read, and that it waits when its input
+ * The progress of an import that takes long: how much it has read, and that it waits when its input
  * brings nothing. A thread says the latter of a pipe or a terminal, since reading one waits inside.
  *
  * Workload: a line every half second on a terminal, else one whenever twice as long has passed.
