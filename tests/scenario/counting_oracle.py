@@ -74,12 +74,17 @@ class Function:
             node, kind, name = r.number("I"), r.number("I"), names[r.number("I")]
             if kind == CROSSING_CALL:
                 self.calls[node] = name
+        # Clang's own counters, which another test looks at.
+        self.profile, self.hash = r.text(), r.number("Q")
+        self.counter_cnt = r.number("I")
+        self.sites = [r.number("I") for _ in range(3)]
+        self.places = [(r.number("I"), r.number("I")) for _ in range(r.number("I"))]
         self.find_retreating()
         self.weigh()
 
     def identity(self):
         unit = self.unit if self.is_local else None
-        return unit, self.name, str(self.out), str(sorted(self.cut)), self.lines[0][1]
+        return unit, self.name, str(self.out), str(sorted(self.cut)), self.lines[0][1], self.hash
 
     def find_retreating(self):
         """Edges to a node that the search is still in, from the entry on."""
@@ -155,7 +160,7 @@ def functions_of(elf):
     section = int(line.split("]")[1].split()[2], 16)
     found, first = {}, {}
     while r.at < len(r.data):
-        assert r.number("I") == 0x55505050 and r.number("I") == 5
+        assert r.number("I") == 0x55505050 and r.number("I") == 6
         end = r.number("Q")
         end += r.at
         table = r.number("Q") - section
@@ -164,6 +169,8 @@ def functions_of(elf):
         cnt = r.number("I")
         r.number("I")
         names = [r.text() for _ in range(r.number("I"))]
+        for _ in range(r.number("I")):
+            r.text()
         for _ in range(cnt):
             f = Function(r, unit, table, names)
             found[f.counter] = f

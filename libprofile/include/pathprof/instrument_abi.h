@@ -12,13 +12,18 @@
  *
  *   unit      u32 PATHPROF_UNIT_MAGIC, u32 PATHPROF_UNIT_VERSION, u64 bytes behind this number,
  *             u64 address of the table, u64 counters in it, str source file,
- *             u32 functions, u32 functions left out, u32 names, str[names], function[functions]
+ *             u32 functions, u32 functions left out, u32 names, str[names],
+ *             u32 functions left out that have clang's counters, str[of these] their names,
+ *             function[functions]
  *   function  str name for the linker, u32 1: other units may have one of this name,
  *             u64 its first counter in the table, u64 paths, u32 enum pathprof_counting,
  *             u32 slots, u64[slots] number of the slot's path and 1, or 0 (of a TABLE or WARM;
  *             else none),
  *             u32 paths told, told[paths told] (of a WARM), u32 files, str[files],
- *             u32 nodes, node[nodes], u32 edges, edge[edges], u32 crossings, crossing[crossings]
+ *             u32 nodes, node[nodes], u32 edges, edge[edges], u32 crossings, crossing[crossings],
+ *             str name in clang's profiles, or "": none, u64 hash of its graph there,
+ *             u32 counters there, u32[PATHPROF_VALUE_KINDS] sites of values, u32 places,
+ *             place[places]
  *   told      u64 number of a path that is not counted, u64 how often it ran by the profile
  *   node      u32 file, u32 line, u32 column; line 0: unknown
  *   edge      u32 from, u32 to, u32 cut: paths end and begin here, however the edge leads; 1: a
@@ -27,6 +32,7 @@
  *             ends, those that come over it count as if they began at its end
  *   crossing  u32 node, u32 enum pathprof_crossing, u32 name: with this node an inlined call of
  *             that function begins, or what the function does behind one
+ *   place     u32 number of a counter, u32 node: the counter is how often its nodes ran, together
  *
  * Nodes and edges are those that pathprof_flow_init_arcs() takes, and paths are numbered as
  * PATHPROF_CUT_BACK_EDGES has it (pathprof/function_paths.h).
@@ -48,8 +54,10 @@ extern "C" {
 #define PATHPROF_MOVES_SECTION "pathprof_moves"
 
 #define PATHPROF_UNIT_MAGIC   0x55505050u /* "PPPU" */
-#define PATHPROF_UNIT_VERSION 5
+#define PATHPROF_UNIT_VERSION 6
 #define PATHPROF_EDGE_SILENT  4
+/* Of LLVM: targets of indirect calls, sizes of memory operations, tables of virtual functions. */
+#define PATHPROF_VALUE_KINDS 3
 
 enum pathprof_crossing {
 	PATHPROF_CROSSING_NONE = 0,

@@ -43,6 +43,11 @@ struct pathprof_counted_path {
 	uint64_t id, count;
 };
 
+/* One of the nodes that a counter of clang's own profile counts. */
+struct pathprof_counted_place {
+	uint32_t counter, node;
+};
+
 struct pathprof_counted_function {
 	const char *name, *unit; /* the linker's name; the source file of its unit */
 	bool is_local;           /* other units may have one of that name */
@@ -56,6 +61,12 @@ struct pathprof_counted_function {
 	struct pathprof_counted_line *lines; /* by node */
 	struct pathprof_flow_arc *arcs;
 	uint32_t node_cnt, arc_cnt;
+	/* Clang's own profile (-fprofile-generate) of it, if the build described that. */
+	const char *profile_name; /* "": none */
+	uint64_t profile_hash;
+	uint32_t profile_counter_cnt, place_cnt;
+	uint32_t site_cnt[PATHPROF_VALUE_KINDS]; /* places whose values it counts; 16 bits */
+	struct pathprof_counted_place *places;   /* a counter is the sum of its nodes' counts */
 	/* An inline function has a copy in each unit that uses it. The first has the counts of all,
 	 * the others none. */
 	uint32_t first; /* the first's number; its own: it is the first, as most are */
@@ -83,6 +94,9 @@ const struct pathprof_counted_function *
 pathprof_counted_functions(const struct pathprof_counted *counted, uint32_t *ret_cnt);
 /* Functions that were left out of counting. */
 uint64_t pathprof_counted_left_out(const struct pathprof_counted *counted);
+/* Names of those that clang's own profile would have counters of. */
+const char *const *pathprof_counted_missing(const struct pathprof_counted *counted,
+					    size_t *ret_cnt);
 
 /*
  * Adds what a file of counts holds. -ESTALE: it is of another build; -EBADMSG: it is damaged;
@@ -106,6 +120,13 @@ void pathprof_counted_clear(struct pathprof_counted *counted);
 int pathprof_counted_flow(const struct pathprof_counted *counted, uint32_t function,
 			  struct pathprof_flow *ret_flow,
 			  struct pathprof_function_paths **ret_paths);
+/*
+ * How often each node of the function ran by so many runs of its paths: ret_counts[node_cnt], which
+ * adds up. -EINVAL: one is no path of it, or its graph is none. -ENOMEM.
+ */
+int pathprof_counted_nodes(const struct pathprof_counted *counted, uint32_t function,
+			   const struct pathprof_counted_path *runs, size_t run_cnt,
+			   uint64_t *ret_counts);
 /*
  * The lines that the nodes of a path begin at, in the order in which they ran; free() the list.
  * -EINVAL: the function has no path of that number, or its graph is none. -ENOMEM.

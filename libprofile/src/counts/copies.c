@@ -38,7 +38,11 @@ static uint32_t first_line(function *f)
 	return f->node_cnt ? f->lines[0].line : 0;
 }
 
-/* Equal numbers are equal paths. Units may see another body by their options, which has its own. */
+/*
+ * Equal numbers are equal paths. Units may see another body by their options, which has its own.
+ * One that serves to be inlined alone has no counters of clang's, and counts by itself where these
+ * are described.
+ */
 static int by_paths(function *a, function *b)
 {
 	int order = strcmp(a->name, b->name);
@@ -47,6 +51,7 @@ static int by_paths(function *a, function *b)
 	order = order ? order : by_number(a->node_cnt, b->node_cnt);
 	order = order ? order : by_number(a->arc_cnt, b->arc_cnt);
 	order = order ? order : by_number(first_line(a), first_line(b));
+	order = order ? order : by_number(a->profile_hash, b->profile_hash);
 	for (uint32_t i = 0; !order && i < a->arc_cnt; i++)
 		order = by_arc(&a->arcs[i], &b->arcs[i]);
 	return order;

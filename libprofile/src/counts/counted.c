@@ -107,10 +107,12 @@ void pathprof_counted_free(struct pathprof_counted *counted)
 		free(counted->functions[f].told);
 		free(counted->functions[f].lines);
 		free(counted->functions[f].arcs);
+		free(counted->functions[f].places);
 	}
 	for (size_t i = 0; i < counted->text_cnt; i++)
 		free(counted->texts[i]);
 	free(counted->texts);
+	free(counted->missing);
 	free(counted->functions);
 	free(counted->image);
 	free(counted->hashed);
@@ -127,6 +129,12 @@ pathprof_counted_functions(const struct pathprof_counted *counted, uint32_t *ret
 uint64_t pathprof_counted_left_out(const struct pathprof_counted *counted)
 {
 	return counted->left_out_cnt;
+}
+
+const char *const *pathprof_counted_missing(const struct pathprof_counted *counted, size_t *ret_cnt)
+{
+	*ret_cnt = counted->missing_cnt;
+	return counted->missing;
 }
 
 void pathprof_counted_clear(struct pathprof_counted *counted)

@@ -193,6 +193,32 @@ static void take_crossings(struct reader *r, const struct names *names,
 		take_crossing(r, names, f);
 }
 
+static void take_places(struct reader *r, struct pathprof_counted_function *f)
+{
+	f->place_cnt = take_cnt(r, 2 * sizeof(uint32_t));
+	f->places = allocate(r, f->place_cnt, sizeof(*f->places));
+	for (uint32_t i = 0; f->places && i < f->place_cnt; i++) {
+		f->places[i].counter = take_u32(r);
+		f->places[i].node = take_u32(r);
+		r->broken |= f->places[i].counter >= f->profile_counter_cnt ||
+			     f->places[i].node >= f->node_cnt;
+	}
+}
+
+/* Each counter has a place, so there are no more than what follows has bytes for. */
+static void take_profile(struct reader *r, struct pathprof_counted *counted,
+			 struct pathprof_counted_function *f)
+{
+	f->profile_name = take_string(r, counted);
+	f->profile_hash = take_u64(r);
+	f->profile_counter_cnt = take_cnt(r, 2 * sizeof(uint32_t));
+	for (uint32_t k = 0; k < PATHPROF_VALUE_KINDS; k++) {
+		f->site_cnt[k] = take_u32(r);
+		r->broken |= f->site_cnt[k] > UINT16_MAX;
+	}
+	take_places(r, f);
+}
+
 static void take_function(struct reader *r, struct pathprof_counted *counted,
 			  const struct names *names, struct pathprof_counted_function *f)
 {
@@ -206,6 +232,7 @@ static void take_function(struct reader *r, struct pathprof_counted *counted,
 	take_lines(r, counted, f);
 	take_arcs(r, f);
 	take_crossings(r, names, f);
+	take_profile(r, counted, f);
 }
 
 bool pp_counted_has_counters(const struct pathprof_counted *counted, uint64_t distance,
@@ -253,11 +280,24 @@ static struct pathprof_counted_function *new_function(struct pathprof_counted *c
 	return &counted->functions[counted->function_cnt++];
 }
 
+static void take_missing(struct reader *r, struct pathprof_counted *counted)
+{
+	uint32_t cnt = take_cnt(r, sizeof(uint32_t));
+
+	for (uint32_t i = 0; i < cnt && !r->broken && !r->error; i++) {
+		if (pp_grow(&counted->missing, counted->missing_cnt, &counted->missing_room) < 0)
+			r->error = -ENOMEM;
+		else
+			counted->missing[counted->missing_cnt++] = take_string(r, counted);
+	}
+}
+
 static void take_functions(struct reader *r, struct pathprof_counted *counted, const char *unit,
 			   uint32_t cnt, uint64_t table, uint64_t counter_cnt)
 {
 	struct names names = take_names(r, counted);
 
+	take_missing(r, counted);
 	for (uint32_t i = 0; i < cnt && !r->broken && !r->error; i++) {
 		struct pathprof_counted_function *f = new_function(counted);
 

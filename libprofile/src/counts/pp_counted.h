@@ -20,6 +20,8 @@ struct pathprof_counted {
 	uint64_t *image;                       /* sums, by counter */
 	struct pp_hashed_path *hashed;         /* one path may have several */
 	size_t hashed_cnt, hashed_room;
+	const char **missing; /* functions left out that clang's profile has counters of */
+	size_t missing_cnt, missing_room;
 	char **texts; /* names and files, that functions point to */
 	size_t text_cnt, text_room;
 };

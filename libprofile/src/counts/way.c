@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
-/* The way of a counted path through its function, as lines of source. */
+/* The way of a counted path through its function: as lines of source, or as counts of nodes. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -76,6 +76,46 @@ int pathprof_counted_way(const struct pathprof_counted *counted, uint32_t functi
 	r = path.edges ? pathprof_function_paths_of_id(paths, id, &path) : -ENOMEM;
 	if (r == 0)
 		r = take_lines(f, &flow, &path, ret_lines, ret_cnt);
+	free(path.edges);
+	pathprof_function_paths_free(paths);
+	pathprof_flow_release(&flow);
+	return r == -ERANGE ? -EINVAL : r;
+}
+
+/* ---------------------------------------------------------------- counts of nodes */
+
+/* The edge that ends a path leads to where the next one begins. */
+static void add_run(const struct pathprof_flow *flow, const struct pathprof_flow_path *path,
+		    uint64_t count, uint64_t *counts)
+{
+	counts[path->start] += count;
+	for (uint32_t i = 0; i < path->edge_cnt; i++) {
+		const struct pathprof_flow_edge *edge = &flow->edges[path->edges[i]];
+
+		if (!edge->retreating)
+			counts[edge->to] += count;
+	}
+}
+
+int pathprof_counted_nodes(const struct pathprof_counted *counted, uint32_t function,
+			   const struct pathprof_counted_path *runs, size_t run_cnt,
+			   uint64_t *ret_counts)
+{
+	struct pathprof_function_paths *paths;
+	struct pathprof_flow_path path = {0};
+	struct pathprof_flow flow;
+	int r = pathprof_counted_flow(counted, function, &flow, &paths);
+
+	if (r < 0)
+		return r;
+	path.edge_room = flow.node_cnt + 1;
+	path.edges = calloc(path.edge_room, sizeof(*path.edges));
+	r = path.edges ? 0 : -ENOMEM;
+	for (size_t i = 0; r == 0 && i < run_cnt; i++) {
+		r = pathprof_function_paths_of_id(paths, runs[i].id, &path);
+		if (r == 0)
+			add_run(&flow, &path, runs[i].count, ret_counts);
+	}
 	free(path.edges);
 	pathprof_function_paths_free(paths);
 	pathprof_flow_release(&flow);

@@ -47,6 +47,10 @@ static const char help[] =
 	"  --pathprof-whole-program\n"
 	"                        compiles a program as one unit where it is linked, so that calls\n"
 	"                        between its source files can be followed\n"
+	"  --pathprof-llvm-profile\n"
+	"                        describes clang's own counters (-fprofile-generate) as well, so "
+	"that\n"
+	"                        `pathprofctl export -F llvm-profile-text` can write its profile\n"
 	"  --pathprof-verbose    names functions whose paths are not counted\n\n"
 	"The program counts into files PATHPROF_DIR/BUILDID.PID.ppraw (the default is where it is\n"
 	"started); `pathprof-lab counts FILE...` shows its hottest paths.\n";
@@ -62,8 +66,10 @@ struct invocation {
 	const char *interesting;   /* a file; "": none */
 	const char *following;     /* a file; "": none */
 	const char *whole_refuses; /* an argument that the whole cannot be compiled with */
+	const char *late_by;       /* the argument that forbids early; NULL: none does */
 	unsigned long depth;       /* of calls that are followed */
-	bool late, cut_calls, practical, obvious, targeted, targets, verbose, oracle;
+	bool cut_calls, practical, obvious, targeted, targets, verbose, oracle;
+	bool llvm_profile; /* clang's own counters are described */
 	bool whole, compiles, has_level;
 	bool links, is_library, is_static, has_input, has_profile, had_lto;
 };
@@ -186,7 +192,8 @@ static void take_clangs(struct invocation *in, const char *argument)
 	in->has_input |= is_input(argument);
 	in->asks_library[in->cnt] = begins(argument, "-l") && argument[2];
 	in->compiles |= strcmp(argument, "-c") == 0;
-	in->late |= forbids_early(argument);
+	if (forbids_early(argument))
+		in->late_by = argument;
 	in->has_profile |= gives_profile(argument);
 	in->had_lto |= begins(argument, "-flto") && strcmp(argument, "-fno-lto") != 0;
 	if (takes_level(argument)) {
@@ -219,7 +226,7 @@ static void take_following(struct invocation *in, const char *value)
 static void take_ours(struct invocation *in, const char *argument)
 {
 	if (strcmp(argument, "--pathprof-late") == 0) {
-		in->late = true;
+		in->late_by = argument;
 	} else if (strcmp(argument, "--pathprof-cut=calls") == 0) {
 		in->cut_calls = true;
 	} else if (strcmp(argument, "--pathprof-practical") == 0) {
@@ -232,6 +239,8 @@ static void take_ours(struct invocation *in, const char *argument)
 		in->targets = true;
 	} else if (strcmp(argument, "--pathprof-whole-program") == 0) {
 		in->whole = true;
+	} else if (strcmp(argument, "--pathprof-llvm-profile") == 0) {
+		in->llvm_profile = true;
 	} else if (strcmp(argument, "--pathprof-verbose") == 0) {
 		in->verbose = true;
 	} else if (begins(argument, INTERESTING)) {
@@ -361,8 +370,61 @@ static void set_environment(const struct invocation *in, bool early)
 		 in->oracle ? "oracle" : "");
 	if (setenv("PATHPROF_INSTRUMENT", words, 1) < 0 ||
 	    setenv("PATHPROF_INTERESTING", in->interesting, 1) < 0 ||
-	    setenv("PATHPROF_INTERPROCEDURAL", in->following, 1) < 0)
+	    setenv("PATHPROF_INTERPROCEDURAL", in->following, 1) < 0 ||
+	    setenv("PATHPROF_STAGE", "", 1) < 0)
 		fail("out of memory", "");
+}
+
+/* Clang counts by itself, and prints the unit where it has put its counters in (stage.h). */
+static void add_stage(struct invocation *in, const char *directory)
+{
+	char *printing;
+
+	if (asprintf(&printing, "-ir-dump-directory=%s", directory) < 0)
+		fail("out of memory", "");
+	add(in, "--start-no-unused-arguments");
+	add(in, "-Xclang");
+	add(in, "-fprofile-instrument=llvm");
+	/* Without names LLVM does not read what it has printed. */
+	add(in, "-fno-discard-value-names");
+	add(in, "-mllvm");
+	/* LLVM has two passes of one class, and knows it by one of their names. */
+	add(in, "-print-after=pgo-instr-gen,ctx-instr-gen");
+	add(in, "-mllvm");
+	add(in, printing);
+	add(in, "--end-no-unused-arguments");
+}
+
+/* What would have paths be others than those of the unit that clang put counters in. */
+static void check_stage(const struct invocation *in)
+{
+	const char *other = in->late_by;
+
+	if (in->practical)
+		other = "--pathprof-practical, --pathprof-obvious and --pathprof-targeted";
+	else if (in->following[0])
+		other = FOLLOWING;
+	else if (in->targets)
+		other = "--pathprof-targets";
+	else if (in->whole)
+		other = "--pathprof-whole-program";
+	else if (in->has_profile)
+		other = "a profile";
+	if (other)
+		fail("--pathprof-llvm-profile goes without ", other);
+}
+
+static int build_staged(struct invocation *in)
+{
+	char *directory = whole_make_directory();
+	int status;
+
+	if (setenv("PATHPROF_STAGE", directory, 1) < 0)
+		fail("out of memory", "");
+	add_stage(in, directory);
+	status = whole_run(in->arguments);
+	whole_remove(directory);
+	return status;
 }
 
 /* Where nothing is linked bitcode goes into the object, as for -flto. */
@@ -397,7 +459,7 @@ int main(int argc, char **argv)
 	struct invocation in = {.links = true, .interesting = "", .following = ""};
 	bool early;
 
-	in.arguments = calloc((size_t)argc + 32 + WHOLE_ROOM, sizeof(char *));
+	in.arguments = calloc((size_t)argc + 48 + WHOLE_ROOM, sizeof(char *));
 	in.is_input = calloc((size_t)argc + 32, sizeof(bool));
 	in.asks_library = calloc((size_t)argc + 32, sizeof(bool));
 	if (!in.arguments || !in.is_input || !in.asks_library)
@@ -413,8 +475,10 @@ int main(int argc, char **argv)
 	/* Where it is linked, a whole program need not be told how its units were optimised. */
 	if (in.whole && !in.has_level)
 		in.level = "O2";
-	early = in.level && !in.late;
-	if (early)
+	early = in.level && !in.late_by;
+	if (in.llvm_profile)
+		check_stage(&in);
+	else if (early)
 		add_early(&in);
 	set_environment(&in, early);
 	if (in.whole && (in.compiles || in.links))
@@ -427,6 +491,8 @@ int main(int argc, char **argv)
 	}
 	if (in.links && in.has_input)
 		add_linking(&in);
+	if (in.llvm_profile)
+		return build_staged(&in);
 	execvp(in.arguments[0], in.arguments);
 	fprintf(stderr, "pathprof-cc: %s cannot be run: %m; install clang-22\n", in.arguments[0]);
 	return 1;

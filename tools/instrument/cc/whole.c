@@ -379,10 +379,22 @@ static void replace_inputs(struct whole_command *command, const enum input *inpu
 	free(old);
 }
 
+char *whole_make_directory(void)
+{
+	const char *temporary = getenv("TMPDIR");
+	char *directory =
+		join(temporary && *temporary ? temporary : "/tmp", "/pathprof-cc.XXXXXX", "");
+
+	if (!mkdtemp(directory)) {
+		fprintf(stderr, "pathprof-cc: %s: %m\n", directory);
+		exit(1);
+	}
+	return directory;
+}
+
 char *whole_compile(struct whole_command *command)
 {
 	enum input *inputs = must(calloc(command->cnt, sizeof(*inputs)));
-	const char *temporary = getenv("TMPDIR");
 	char *directory, *bitcode;
 	bool any = false;
 
@@ -392,11 +404,7 @@ char *whole_compile(struct whole_command *command)
 		free(inputs);
 		return NULL;
 	}
-	directory = join(temporary && *temporary ? temporary : "/tmp", "/pathprof-cc.XXXXXX", "");
-	if (!mkdtemp(directory)) {
-		fprintf(stderr, "pathprof-cc: %s: %m\n", directory);
-		exit(1);
-	}
+	directory = whole_make_directory();
 	for (size_t i = 1; i < command->cnt; i++)
 		if (inputs[i] == INPUT_SOURCE)
 			compile_source(command, i, directory);

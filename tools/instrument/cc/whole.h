@@ -30,6 +30,8 @@ struct whole_command {
  */
 char *whole_compile(struct whole_command *command);
 void whole_remove(char *directory);
+/* One for temporary files; exits if there can be none. */
+char *whole_make_directory(void);
 
 /* Runs it to its end; the exit status is as a shell has it. */
 int whole_run(char *const *arguments);

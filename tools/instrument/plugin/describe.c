@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "counters.h"
 #include "crossing.h"
 
 /* A function has few files: its own, and those that code was inlined from. */
@@ -211,6 +212,27 @@ static void put_arc(const struct insertion *in, uint32_t edge)
 		(arc->cut ? by_call : 0) | (is_silent(in, edge) ? PATHPROF_EDGE_SILENT : 0));
 }
 
+/* Clang's own counters, and the nodes that each one counts. */
+static void put_counters(const struct insertion *in, LLVMValueRef function)
+{
+	const struct counters_function *counters = counters_of(in->unit, function);
+	static const struct counters_function none = {.name = ""};
+	FILE *out = in->unit->description;
+
+	if (!counters)
+		counters = &none;
+	put_string(out, counters->name, counters->name_bytes);
+	put_u64(out, counters->hash);
+	put_u32(out, counters->cnt);
+	for (uint32_t k = 0; k < PATHPROF_VALUE_KINDS; k++)
+		put_u32(out, counters->site_cnt[k]);
+	put_u32(out, counters->place_cnt);
+	for (uint32_t i = 0; i < counters->place_cnt; i++) {
+		put_u32(out, counters->places[i].counter);
+		put_u32(out, shape_block_of(in->shape, counters->places[i].block)->first);
+	}
+}
+
 void describe_function(const struct insertion *in, LLVMValueRef function)
 {
 	const struct shape *shape = in->shape;
@@ -230,6 +252,7 @@ void describe_function(const struct insertion *in, LLVMValueRef function)
 	for (uint32_t a = 0; a < shape->arc_cnt; a++)
 		put_arc(in, a);
 	put_crossings(in);
+	put_counters(in, function);
 }
 
 /* Functions that are inlined somewhere, or others are inlined in. */
@@ -238,6 +261,14 @@ static void put_names(FILE *out, const struct unit *unit)
 	put_u32(out, unit->name_cnt);
 	for (uint32_t i = 0; i < unit->name_cnt; i++)
 		put_string(out, unit->names[i], strlen(unit->names[i]));
+}
+
+/* Functions with counters of clang's whose paths are not counted. */
+static void put_missing(FILE *out, const struct counters *counters)
+{
+	put_u32(out, counters ? counters->missing_cnt : 0);
+	for (uint32_t i = 0; counters && i < counters->missing_cnt; i++)
+		put_string(out, counters->missing[i], strlen(counters->missing[i]));
 }
 
 void describe_unit(struct unit *unit)
@@ -260,6 +291,7 @@ void describe_unit(struct unit *unit)
 	put_u32(out, unit->function_cnt);
 	put_u32(out, unit->left_out_cnt);
 	put_names(out, unit);
+	put_missing(out, unit->counters);
 	fwrite(unit->description_text, 1, unit->description_bytes, out);
 	fputs(".Lpathprof_end:\n\t.popsection\n", out);
 	if (fclose(out) != 0)

@@ -9,17 +9,20 @@
  *
  * PATHPROF_INSTRUMENT, set by pathprof-cc, holds words: early=O2 (any level), cut=calls, verbose;
  * practical, obvious, targeted (each of these with practical), targets, whole; depth=N; and oracle,
- * for tests. PATHPROF_INTERESTING names a file of interesting paths, if there is one, and
- * PATHPROF_INTERPROCEDURAL one of paths that ran.
+ * for tests. PATHPROF_STAGE names a directory, if clang's own counters are to be described: paths
+ * are those of the unit as clang prints it there (stage.h). PATHPROF_INTERESTING names a file of
+ * interesting paths, if there is one, and PATHPROF_INTERPROCEDURAL one of paths that ran.
  */
 #include <llvm-c/TargetMachine.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "pathprof/instrument_abi.h"
-#include "promote.h"
-#include "supergraph.h"
+#include "counters.h"
 #include "crossing.h"
+#include "promote.h"
+#include "stage.h"
+#include "supergraph.h"
 
 #define LLVM_MAJOR         22
 #define PLUGIN_API_VERSION 2
@@ -52,6 +55,14 @@ static const char *setting(const char *word)
 	return NULL;
 }
 
+/* Where clang prints the unit with its own counters; NULL: they are not asked for. */
+static const char *stage_directory(void)
+{
+	const char *directory = getenv("PATHPROF_STAGE");
+
+	return directory && *directory ? directory : NULL;
+}
+
 /* ---------------------------------------------------------------- which functions */
 
 static void leave_out(struct unit *unit, LLVMValueRef function)
@@ -59,6 +70,7 @@ static void leave_out(struct unit *unit, LLVMValueRef function)
 	size_t bytes;
 
 	unit->left_out_cnt++;
+	counters_miss(unit, function);
 	if (setting("verbose"))
 		fprintf(stderr, "pathprof: %s: its paths are not counted\n",
 			LLVMGetValueName2(function, &bytes));
@@ -159,6 +171,8 @@ static void instrument(LLVMModuleRef module, LLVMTargetMachineRef machine)
 	unit.oracle = setting("oracle") != NULL;
 	unit.practical = setting("practical") != NULL;
 	unit.rules = rules();
+	if (stage_directory())
+		counters_take(&unit);
 	if (setting("targets"))
 		promote_calls(&unit);
 	follow_calls(&unit);
@@ -185,7 +199,9 @@ static bool before_codegen(LLVMModuleRef module, LLVMTargetMachineRef machine, i
 
 	(void)file_type;
 	(void)stream;
-	if (early)
+	if (stage_directory())
+		stage_take(module, machine, stage_directory());
+	else if (early)
 		unit_run_passes(module, machine, "function(sroa,simplifycfg)");
 	instrument(module, machine);
 	if (early) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "alias.h"
+#include "counters.h"
 #include "describe.h"
 #include "place.h"
 #include "pathprof/instrument_abi.h"
@@ -181,6 +182,7 @@ void unit_finish(struct unit *unit)
 		unit_keep(unit, make_table(unit), "llvm.compiler.used");
 		describe_unit(unit);
 	}
+	counters_release(unit);
 	LLVMDeleteGlobal(unit->table);
 	fclose(unit->description);
 	free(unit->description_text);

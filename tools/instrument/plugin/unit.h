@@ -38,6 +38,7 @@ struct unit {
 	/* What is inlined where paths end; NULL: not asked for yet. */
 	LLVMValueRef cached, in_table, in_hot_table;
 	LLVMValueRef crossing;                  /* crossing.h; NULL: nothing was inlined */
+	struct counters *counters;              /* counters.h; NULL: clang's are not asked for */
 	const struct pathprof_interesting *ran; /* paths of the build before; NULL: no matter */
 	uint32_t depth;                         /* of calls that paths follow */
 	char **names; /* by order in the module, when calls are followed */
