@@ -259,6 +259,13 @@ int import_counts(const struct ctl_options *options, const char *db);
 int import_recording(const struct ctl_options *options, const char *db);
 
 /*
+ * export_counters.c: pathprofctl export -F llvm-profile-text: what programs counted themselves, as
+ * the counters that clang's own instrumentation would have.
+ */
+#define EXPORT_COUNTERS "llvm-profile-text"
+int export_counters(const struct ctl_options *options);
+
+/*
  * export_recording.c: a recording of another tool, read whole into the branch profile of one
  * binary. What takes long says on standard error how far it is; what was left out is said there at
  * the end.

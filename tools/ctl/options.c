@@ -312,6 +312,8 @@ static int set_written(void *context, const struct pp_option *option, const char
 	enum pathprof_format format = pathprof_format_named(value);
 
 	options->format = value;
+	if (strcmp(value, EXPORT_COUNTERS) == 0)
+		return 0;
 	return format && pathprof_format_writes(format) ? 0 : -EINVAL;
 }
 
@@ -527,7 +529,8 @@ static const struct option_row {
 	{CTL_OPT_PARCEL,
 	 {"name", 0, "HOST", "the host's name in the parcel (what this host is called)", set_name}},
 	{CTL_OPT_EXPORT,
-	 {"format", 'F', "FORMAT", "what to write, one of" PATHPROF_FORMATS_WRITTEN, set_written}},
+	 {"format", 'F', "FORMAT",
+	  "what to write, one of" PATHPROF_FORMATS_WRITTEN " " EXPORT_COUNTERS, set_written}},
 	{CTL_OPT_CODE,
 	 {"file", 0, "FILE", "the binary, if it is not where it ran; must be the same build",
 	  TEXT(file)}},

@@ -480,6 +480,13 @@ int cmd_export(const struct ctl_options *options)
 				 "--owner goes with --binary: stacks of all binaries hold what ran "
 				 "of everybody's files");
 	r = export_recording_check(options);
+	if (r == CTL_OK && strcmp(options->format, EXPORT_COUNTERS) == 0)
+		return options->recording
+			       ? ctl_usage(options,
+					   "--format " EXPORT_COUNTERS
+					   " is of what programs counted themselves: leave "
+					   "out --recording")
+			       : export_counters(options);
 	if (r == CTL_OK)
 		r = run(&e);
 	release(&e);
