@@ -73,7 +73,7 @@ exported() { # FORMAT OPTIONS...: the same by -o and on standard output, and wha
 	"$ctl" export -F "$format" "$@" 2>said | cmp -s - out || { echo "not the same on stdout"; return 1; }
 	has "$format" out
 }
-for format in $(words_of export format); do
+for format in $(sampled_formats); do
 	for from in "--db db --binary program" "--recording recorded --file ./program"; do
 		# shellcheck disable=SC2086
 		if why=$(exported "$format" $from); then

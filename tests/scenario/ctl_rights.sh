@@ -65,14 +65,14 @@ run 0 --db fetched.db top --by functions --since @0
 grep -q 'deep::sum\b' got || fail "fetched: the function has no name: $(cat said)"
 unset DEBUGINFOD_URLS
 
-# None of the formats needs what a process apart does not tell.
+# None of the formats of what was sampled needs what a process apart does not tell.
 for kind in plain linked split; do
 	run 0 --db $kind.db top --by functions --since @0
 	grep -q 'deep::sum\b' got || fail "$kind: the function has no name"
 	[ -s said ] && fail "$kind: $(cat said)"
 	run 0 --db $kind.db show "$(id_of $kind.db)"
 	grep -q 'sum.cc:5 .*the secret line 2' got || fail "$kind: the source is not shown"
-	for format in $(words_of export format); do
+	for format in $(sampled_formats); do
 		run 0 --db $kind.db export --any-owner --format $format -o $kind.$format
 	done
 	grep -q '^_ZN4deep3sumEj:' $kind.llvm-sample || fail "$kind: its inlined functions are not known"

@@ -58,7 +58,7 @@ for p in clang lld fixed gcc classes; do
 	"$ctl" --db db record --no-report --overhead 100 -- "./$p" "${rounds[$p]:-200000}" \
 		>/dev/null 2>said ||
 		not_ok "$name: recording $p" "$(tail -1 said)"
-	for format in $(words_of export format) density; do
+	for format in $(sampled_formats) density; do
 		"$dump" -h here -d db "$p" "$format" >"$p.$format" 2>said ||
 			not_ok "$name: $p as $format" "$(cat said)"
 	done
