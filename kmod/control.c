@@ -2,9 +2,9 @@
 /*
  * The device. Workload: one reader, a call now and then.
  *
- * Locking: `control` holds open, release, START, STOP and DRAIN apart. It is never held while user
- * memory is touched or mapped: mmap comes with the address space locked, a page fault takes that
- * lock.
+ * Locking: `control` holds open, release, START, STOP, DRAIN and BUDGET apart. It is never held
+ * while user memory is touched or mapped: mmap comes with the address space locked, a page fault
+ * takes that lock.
  *
  * Ownership: the open file has the rings and the session; release() ends both. Mappings and calls
  * under way hold the file, so release() finds neither.
@@ -98,6 +98,21 @@ static long ioctl_drain(void)
 	return 0;
 }
 
+static long ioctl_budget(const void __user *from)
+{
+	u32 budget_ppm;
+	long err;
+
+	if (!perfmon_capable())
+		return -EPERM;
+	if (copy_from_user(&budget_ppm, from, sizeof(budget_ppm)))
+		return -EFAULT;
+	mutex_lock(&control);
+	err = pp_session_set_budget(budget_ppm);
+	mutex_unlock(&control);
+	return err;
+}
+
 static long ioctl_stats(void __user *to)
 {
 	struct pathprof_collector_stats stats;
@@ -121,6 +136,8 @@ static long control_ioctl(struct file *file, unsigned int command, unsigned long
 		return ioctl_stats(user);
 	case PATHPROF_IOC_DRAIN:
 		return ioctl_drain();
+	case PATHPROF_IOC_BUDGET:
+		return ioctl_budget(user);
 	default:
 		return -ENOTTY;
 	}

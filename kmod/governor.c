@@ -4,7 +4,8 @@
  * from when it was run up, so over any longer span the share spent is at most b.
  *
  * Workload: one question and one or two charges a sample. Locking: none, each CPU has its own; an
- * NMI source and an interrupt source never run at the same time.
+ * NMI source and an interrupt source never run at the same time. Budget and ceiling are written in
+ * process context while samples read them: no reader needs the two to be of one change.
  */
 #include "governor.h"
 
@@ -37,15 +38,22 @@ struct governor {
 };
 
 static DEFINE_PER_CPU(struct governor, governors);
-static u32 budget;  /* millionths; constant in a session */
+static u32 budget;  /* millionths, never 0 in a session */
 static u32 ceiling; /* likewise */
+
+void pp_governor_set_budget(u32 budget_ppm)
+{
+	u32 limit = min_t(u32, max(READ_ONCE(ceiling_ppm), 2 * budget_ppm), CEILING_MAX);
+
+	WRITE_ONCE(ceiling, limit);
+	WRITE_ONCE(budget, budget_ppm);
+}
 
 void pp_governor_reset(u32 budget_ppm)
 {
 	int cpu;
 
-	budget = budget_ppm;
-	ceiling = min_t(u32, max(READ_ONCE(ceiling_ppm), 2 * budget_ppm), CEILING_MAX);
+	pp_governor_set_budget(budget_ppm);
 	for_each_possible_cpu(cpu)
 		memset(&per_cpu(governors, cpu), 0, sizeof(struct governor));
 }
@@ -76,7 +84,7 @@ static void check_ceiling(struct governor *governor, u64 now_ns, u64 cost_ns)
 		governor->slice_spent_ns = 0;
 	}
 	governor->slice_spent_ns += cost_ns;
-	if (governor->slice_spent_ns <= div_u64(SLICE_NS * ceiling, PPM))
+	if (governor->slice_spent_ns <= div_u64(SLICE_NS * READ_ONCE(ceiling), PPM))
 		return;
 	governor->slice_spent_ns = 0;
 	governor->paused_until_ns = now_ns + PAUSE_NS;
@@ -89,7 +97,7 @@ void pp_governor_charge(u64 now_ns, u64 cost_ns)
 	u64 from_ns = max(governor->not_before_ns, now_ns - min(cost_ns, now_ns));
 
 	cost_ns = min_t(u64, cost_ns, SLICE_NS);
-	governor->not_before_ns = from_ns + div_u64(cost_ns * PPM, budget);
+	governor->not_before_ns = from_ns + div_u64(cost_ns * PPM, READ_ONCE(budget));
 	pp_stats_add(PATHPROF_STAT_SPENT_NS, cost_ns);
 	check_ceiling(governor, now_ns, cost_ns);
 }

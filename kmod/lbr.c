@@ -118,14 +118,14 @@ static u32 refuses(struct pt_regs *regs, u64 now_ns)
 	return spares ? spares : pp_governor_refuses(now_ns);
 }
 
-/* A budget that is spent doubles the period; one that is kept brings it back bit by bit. */
+/* A budget that is spent doubles the period; one that is kept brings it back by a 64th or by 1. */
 static u64 next_period(u64 period, u32 why)
 {
 	u64 wanted = pp_session.start.period;
 
 	if (why == PATHPROF_STAT_SKIP_BUDGET || why == PATHPROF_STAT_SKIP_CEILING)
 		return period >> STRETCH_MAX < wanted ? period * 2 : period;
-	return max(wanted, period - (period >> 6));
+	return max(wanted, period - max_t(u64, period >> 6, 1));
 }
 
 static void take(const struct perf_sample_data *data, const struct pt_regs *regs)

@@ -3,8 +3,9 @@
  * pathprof.ko: branch windows from hardware or from the trap flag, compressed where they arise,
  * in rings that one reader maps. This file loads and unloads; docs/kmod.md is the tour.
  *
- * Unloading: an open device and a burst under way each hold the module. When exit runs neither is
- * left, and each part, as it unregisters, waits for whoever is still inside.
+ * Unloading: an open device holds the module, and no burst outlives the session of an open device.
+ * When exit runs neither is left, and each part, as it unregisters, waits for whoever is still
+ * inside.
  */
 #include <linux/module.h>
 

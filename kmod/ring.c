@@ -8,7 +8,7 @@
  *
  * Locking: none. `nest` keeps a second producer on the same CPU out; head goes to the reader by
  * release, tail comes by acquire. Nothing that the reader can write is used for anything but how
- * much room there is, and what it says is held against what is possible.
+ * much room there is and when to wake it, and what it says is held against what is possible.
  *
  * Ownership: memory belongs to the open file; mappings hold that file, so it outlives them. Only
  * CPUs that are plugged in when the device is opened have a ring: many machines could take far more
@@ -34,6 +34,7 @@
 #define BYTES_MAX     (64u << 20)
 #define BYTES_DEFAULT (1u << 20)
 #define BYTES_ALL     (64u << 20) /* of all rings by default: they are on the reader's account */
+#define WAKEUPS_MAX   16          /* while a ring's bytes are written once */
 
 static unsigned int ring_kib;
 module_param(ring_kib, uint, 0444);
@@ -43,7 +44,7 @@ MODULE_PARM_DESC(ring_kib, "KiB of each CPU's ring, 64 to 65536, rounded up to a
 static unsigned int wakeup_percent = 25;
 module_param(wakeup_percent, uint, 0644);
 MODULE_PARM_DESC(wakeup_percent,
-		 "wake the reader whenever so much of a ring was written, 1 to 100");
+		 "wake the reader whenever so much of a ring is to be read, 1 to 100");
 
 struct ring {
 	struct pathprof_ring_producer *producer; /* the reader sees it, never writes it */
@@ -53,6 +54,7 @@ struct ring {
 	u64 last_wakeup; /* head when the reader was last woken */
 	u32 seq;         /* records so far, lost ones included */
 	u32 nest;        /* producers inside, those turned away included */
+	bool is_full;    /* the last record found no room */
 	struct irq_work wakeup;
 };
 
@@ -60,6 +62,7 @@ static DEFINE_PER_CPU(struct ring, rings);
 static DECLARE_WAIT_QUEUE_HEAD(readers);
 static u32 data_bytes;      /* of each ring; constant while they exist */
 static u32 watermark_bytes; /* likewise */
+static u32 pause_bytes;     /* likewise; from one wake-up to the next */
 
 static u32 wanted_bytes(void)
 {
@@ -119,6 +122,7 @@ int pp_ring_alloc(void)
 	BUILD_BUG_ON(PATHPROF_RING_PAGE != PAGE_SIZE);
 	data_bytes = wanted_bytes();
 	watermark_bytes = data_bytes / 100 * clamp(READ_ONCE(wakeup_percent), 1u, 100u);
+	pause_bytes = min(watermark_bytes, data_bytes / WAKEUPS_MAX);
 	for_each_present_cpu(cpu)
 		err = err ? err : alloc_one(&per_cpu(rings, cpu), cpu);
 	if (err)
@@ -209,6 +213,25 @@ static void leave(struct ring *ring)
 	WRITE_ONCE(ring->nest, 0);
 }
 
+static void wake(struct ring *ring)
+{
+	ring->last_wakeup = ring->head;
+	WRITE_ONCE(ring->producer->wakeup_cnt, ring->producer->wakeup_cnt + 1);
+	pp_stats_inc(PATHPROF_STAT_WAKEUPS);
+	irq_work_queue(&ring->wakeup);
+}
+
+/* A large record may find no room below the watermark. */
+static void note_full(struct ring *ring)
+{
+	WRITE_ONCE(ring->producer->lost_full, ring->producer->lost_full + 1);
+	pp_stats_inc(PATHPROF_STAT_LOST_FULL);
+	if (ring->is_full)
+		return;
+	WRITE_ONCE(ring->is_full, true);
+	wake(ring);
+}
+
 void *pp_ring_reserve(u16 type, u32 payload_bytes)
 {
 	struct ring *ring = this_cpu_ptr(&rings);
@@ -224,8 +247,7 @@ void *pp_ring_reserve(u16 type, u32 payload_bytes)
 	seq = this_cpu_inc_return(rings.seq) - 1;
 	record = place(ring, sizeof(*record) + ALIGN(payload_bytes, 8));
 	if (!record) {
-		WRITE_ONCE(ring->producer->lost_full, ring->producer->lost_full + 1);
-		pp_stats_inc(PATHPROF_STAT_LOST_FULL);
+		note_full(ring);
 		leave(ring);
 		return NULL;
 	}
@@ -236,14 +258,17 @@ void *pp_ring_reserve(u16 type, u32 payload_bytes)
 	return record + 1;
 }
 
+/*
+ * What is to be read counts, as for a reader that goes to sleep: that was less than the watermark
+ * then. What was written since the last wake-up would not do: that may have come while the reader
+ * was awake, and much of it may still be there.
+ */
 static void wake_at_watermark(struct ring *ring)
 {
-	if (ring->head - ring->last_wakeup < watermark_bytes)
+	if (ring->head - READ_ONCE(ring->consumer->tail) < watermark_bytes ||
+	    ring->head - ring->last_wakeup < pause_bytes)
 		return;
-	ring->last_wakeup = ring->head;
-	WRITE_ONCE(ring->producer->wakeup_cnt, ring->producer->wakeup_cnt + 1);
-	pp_stats_inc(PATHPROF_STAT_WAKEUPS);
-	irq_work_queue(&ring->wakeup);
+	wake(ring);
 }
 
 void pp_ring_commit(u32 payload_bytes)
@@ -258,6 +283,7 @@ void pp_ring_commit(u32 payload_bytes)
 	smp_store_release(&ring->producer->head, ring->head);
 	pp_stats_inc(PATHPROF_STAT_RECORDS);
 	pp_stats_add(PATHPROF_STAT_BYTES, size_bytes);
+	WRITE_ONCE(ring->is_full, false);
 	wake_at_watermark(ring);
 	leave(ring);
 }
@@ -305,6 +331,13 @@ int pp_ring_mmap(struct vm_area_struct *vma)
 	return map_pages(vma, tail ? (char *)ring->consumer : (char *)ring->producer);
 }
 
+static bool is_due(const struct ring *ring)
+{
+	u64 used = READ_ONCE(ring->producer->head) - READ_ONCE(ring->consumer->tail);
+
+	return used >= watermark_bytes || (used && READ_ONCE(ring->is_full));
+}
+
 __poll_t pp_ring_poll(struct file *file, struct poll_table_struct *table)
 {
 	int cpu;
@@ -312,12 +345,8 @@ __poll_t pp_ring_poll(struct file *file, struct poll_table_struct *table)
 	poll_wait(file, &readers, table);
 	for_each_possible_cpu(cpu) {
 		const struct ring *ring = &per_cpu(rings, cpu);
-		u64 head;
 
-		if (!ring->data)
-			continue;
-		head = READ_ONCE(ring->producer->head);
-		if (head - READ_ONCE(ring->consumer->tail) >= watermark_bytes)
+		if (ring->data && is_due(ring))
 			return EPOLLIN | EPOLLRDNORM;
 	}
 	return 0;

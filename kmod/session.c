@@ -136,6 +136,15 @@ void pp_session_drain(void)
 		pp_pipeline_drain_all();
 }
 
+int pp_session_set_budget(u32 budget_ppm)
+{
+	if (!pp_session.source || budget_ppm > PATHPROF_BUDGET_MAX)
+		return -EINVAL;
+	pp_session.start.budget_ppm = budget_ppm ? budget_ppm : PATHPROF_BUDGET_DEFAULT;
+	pp_governor_set_budget(pp_session.start.budget_ppm);
+	return 0;
+}
+
 void pp_session_stop(void)
 {
 	if (!pp_session.source)

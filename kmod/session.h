@@ -16,7 +16,8 @@
 #include "source.h"
 
 struct pp_session {
-	struct pathprof_kmod_start start;   /* checked, defaults filled in; constant in a session */
+	struct pathprof_kmod_start start;   /* checked, defaults filled in; constant in a session,
+					       but for its budget_ppm, which only control reads */
 	const struct pp_source_ops *source; /* NULL: none */
 	struct pid *init;                   /* process 1 of the reader's pid namespace; constant */
 };
@@ -28,6 +29,8 @@ int pp_session_start(const struct pathprof_kmod_start *start);
 void pp_session_stop(void);
 /* Writes out what the tables hold, while windows come; nothing when there is no session. */
 void pp_session_drain(void);
+/* Another budget for the session that runs, which goes on. 0; -EINVAL: out of bounds, no session */
+int pp_session_set_budget(u32 budget_ppm);
 
 /*
  * The current thread runs in real time (SCHED_FIFO, SCHED_RR, SCHED_DEADLINE, or lifted to that by

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Statistics: sums over CPUs, and debugfs pathprof/stats: a line a counter, its name, its sum, then
- * what each CPU has. Read-only; no locks, since counters only grow.
+ * its parts as CPU:COUNT, of CPUs that are offline, too. Read-only; no locks, since counters only
+ * grow.
  */
 #include "stats.h"
 
@@ -50,17 +51,27 @@ void pp_stats_sum(struct pathprof_collector_stats *ret_stats)
 		ret_stats->value[i] = sum_of(i);
 }
 
-static int stats_show(struct seq_file *file, void *unused)
+static void show_parts(struct seq_file *file, u32 which)
 {
 	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		u64 count = READ_ONCE(per_cpu(pp_stats, cpu).value[which]);
+
+		if (count)
+			seq_printf(file, " %d:%llu", cpu, count);
+	}
+}
+
+static int stats_show(struct seq_file *file, void *unused)
+{
 	u32 i;
 
 	for (i = 0; i < PATHPROF_STAT_CNT; i++) {
 		if (!names[i])
 			continue;
 		seq_printf(file, "%s %llu", names[i], sum_of(i));
-		for_each_online_cpu(cpu)
-			seq_printf(file, " %llu", READ_ONCE(per_cpu(pp_stats, cpu).value[i]));
+		show_parts(file, i);
 		seq_putc(file, '\n');
 	}
 	return 0;

@@ -397,6 +397,7 @@ static u64 next_period_ns(u64 now_ns)
 	return max(period_ns, min_t(u64, pp_governor_wait_ns(now_ns), PERIOD_MAX_NS));
 }
 
+/* A burst is charged when it ends, from the sample that began it on. */
 static void sample(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)
 {
 	u64 begun_ns = local_clock(), now_ns;
@@ -409,7 +410,8 @@ static void sample(struct perf_event *event, struct perf_sample_data *data, stru
 	else
 		begin_burst(regs, begun_ns);
 	now_ns = local_clock();
-	pp_governor_charge(now_ns, now_ns - begun_ns);
+	if (why)
+		pp_governor_charge(now_ns, now_ns - begun_ns);
 	event->hw.sample_period = next_period_ns(now_ns);
 }
 

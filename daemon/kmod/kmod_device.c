@@ -225,6 +225,11 @@ int pp_kmod_device_flush(struct pp_kmod_device *device)
 	return ioctl(device->fd, PATHPROF_IOC_DRAIN) ? -errno : 0;
 }
 
+int pp_kmod_device_set_budget(struct pp_kmod_device *device, uint32_t budget_ppm)
+{
+	return ioctl(device->fd, PATHPROF_IOC_BUDGET, &budget_ppm) ? -errno : 0;
+}
+
 int pp_kmod_device_stats(struct pp_kmod_device *device, struct pathprof_collector_stats *ret_stats)
 {
 	return ioctl(device->fd, PATHPROF_IOC_STATS, ret_stats) ? -errno : 0;

@@ -33,6 +33,8 @@ int pp_kmod_device_start(struct pp_kmod_device *device, const struct pathprof_km
 int pp_kmod_device_stop(struct pp_kmod_device *device);
 /* Writes out what is being counted; the session goes on. */
 int pp_kmod_device_flush(struct pp_kmod_device *device);
+/* Another budget; the session goes on. -ENOTTY: a module that cannot change it under way. */
+int pp_kmod_device_set_budget(struct pp_kmod_device *device, uint32_t budget_ppm);
 int pp_kmod_device_stats(struct pp_kmod_device *device, struct pathprof_collector_stats *ret_stats);
 
 /* Every ring, as pp_kmod_ring_drain; each is tried, the first error is returned. */

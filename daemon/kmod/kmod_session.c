@@ -2,7 +2,8 @@
 /*
  * Sessions of the kernel module as its sources' settings ask for them.
  *
- * Workload: one when the source is opened, and one for each change of settings. One thread. Source:
+ * Workload: one when the source is opened, and one for each change of settings, but for the
+ * budget, which moves every few seconds and leaves tables and windows alone. One thread. Source:
  * pathprof/kmod_abi.h, docs/kmod.md.
  */
 #include "base/clock.h"
@@ -29,6 +30,11 @@ uint32_t pp_kmod_session_window(const struct pp_kmod_source *source)
 	uint32_t taken = source->config.taken_wanted ? source->config.taken_wanted : TAKEN_DEFAULT;
 
 	return pp_kmod_clamp(taken, 1, PATHPROF_WINDOW_MAX);
+}
+
+static uint32_t budget_ppm(const struct pp_kmod_source *source)
+{
+	return pp_kmod_clamp(source->config.overhead_ppm, 1, PATHPROF_BUDGET_MAX);
 }
 
 static void fill_swlbr(const struct pp_kmod_source *source, struct pathprof_kmod_start *start)
@@ -60,7 +66,7 @@ int pp_kmod_session_start(struct pp_kmod_source *source, struct pathprof_error *
 	struct pathprof_kmod_start start = {
 		.version = PATHPROF_KMOD_VERSION,
 		.source = source->base.ops->source,
-		.budget_ppm = pp_kmod_clamp(source->config.overhead_ppm, 1, PATHPROF_BUDGET_MAX),
+		.budget_ppm = budget_ppm(source),
 		.ip_min = source->config.ip_min,
 		.ip_max = source->config.ip_max,
 		.cgroup = source->config.cgroup,
@@ -73,6 +79,26 @@ int pp_kmod_session_start(struct pp_kmod_source *source, struct pathprof_error *
 	if (source->config.realtime)
 		start.flags |= PATHPROF_START_REALTIME;
 	return pp_kmod_device_start(&source->device, &start, error);
+}
+
+static bool takes_session(const struct pp_source_config *now, const struct pp_source_config *wanted)
+{
+	return now->taken_wanted != wanted->taken_wanted || now->horizon != wanted->horizon ||
+	       now->frequency_hz != wanted->frequency_hz;
+}
+
+void pp_kmod_session_configure(struct pp_kmod_source *source, const struct pp_source_config *config)
+{
+	const uint32_t before_ppm = budget_ppm(source);
+
+	source->restart |= takes_session(&source->config, config);
+	source->config.overhead_ppm = config->overhead_ppm;
+	source->config.taken_wanted = config->taken_wanted;
+	source->config.horizon = config->horizon;
+	source->config.frequency_hz = config->frequency_hz;
+	if (!source->restart && budget_ppm(source) != before_ppm)
+		source->restart =
+			pp_kmod_device_set_budget(&source->device, budget_ppm(source)) != 0;
 }
 
 /* The old session's last words first: its numbers mean nothing in the new one. */

@@ -30,7 +30,7 @@ struct pp_kmod_source {
 	struct pp_taken_event event; /* lbr */
 	struct pp_chain_reader reader;
 	int epoll_fd, timer_fd;
-	bool restart; /* other settings are wanted */
+	bool restart; /* settings are wanted that take a new session */
 	uint64_t flushed_ns, cpu_ns;
 	struct pathprof_collector_stats before, last; /* when it was opened, and as told last */
 	struct pp_chain_figures figures;
@@ -51,6 +51,12 @@ int pp_kmod_source_read(struct pp_kmod_source *source, const struct pp_source_si
 
 /* By the source's settings, on a device that is open and has no session. */
 int pp_kmod_session_start(struct pp_kmod_source *source, struct pathprof_error *error);
+/*
+ * Settings for the session that runs. Another budget is told to the module; whatever else differs,
+ * and a budget that the module refuses, takes a new session at the next drain.
+ */
+void pp_kmod_session_configure(struct pp_kmod_source *source,
+			       const struct pp_source_config *config);
 /* Ends the session, its last words read, and starts one by the settings of now. */
 int pp_kmod_session_restart(struct pp_kmod_source *source, const struct pp_source_sink *sink);
 /* Taken branches that a burst (swlbr) has at most, where it has no horizon. */

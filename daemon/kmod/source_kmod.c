@@ -222,13 +222,7 @@ static void kmod_stats(struct pp_source *base, struct pp_source_stats *ret_stats
 
 static int kmod_configure(struct pp_source *base, const struct pp_source_config *config)
 {
-	struct pp_kmod_source *source = (struct pp_kmod_source *)base;
-
-	source->config.overhead_ppm = config->overhead_ppm;
-	source->config.taken_wanted = config->taken_wanted;
-	source->config.horizon = config->horizon;
-	source->config.frequency_hz = config->frequency_hz;
-	source->restart = true;
+	pp_kmod_session_configure((struct pp_kmod_source *)base, config);
 	return 0;
 }
 

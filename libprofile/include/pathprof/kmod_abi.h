@@ -55,7 +55,8 @@ struct pathprof_kmod_info {
 	__u32 version;    /* PATHPROF_KMOD_VERSION */
 	__u32 ring_cnt;   /* CPU numbers are below this; not every one need exist */
 	__u32 ring_bytes; /* of each ring's data */
-	__u32 sources;    /* bit PATHPROF_SOURCE_* set for each that works here */
+	__u32 sources;    /* bit PATHPROF_SOURCE_* set for each of the module's; whether this
+			     machine can do LBR is what START says */
 	__u32 trap_ns;    /* what a debug trap costs, measured when the module was loaded */
 	__u32 step_max;   /* most debug traps of a burst, beyond its horizon */
 	__u64 stats_cnt;  /* PATHPROF_STAT_CNT of the module */
@@ -138,15 +139,17 @@ struct pathprof_kmod_start {
  * Errors: -ENOTTY unknown, -EFAULT, -EINVAL, -EBUSY START when running, -EPERM a writable mapping
  * of a ring's producer, -ENOMEM; START also what perf says of an event (-EOPNOTSUPP, -ENOENT).
  * STOP on a source that does not run is 0. In CHAIN mode STOP writes the tables out before it
- * returns, and so does DRAIN while the session goes on (else it does nothing; 0). Closing stops and
- * frees everything.
+ * returns, and so does DRAIN while the session goes on (else it does nothing; 0). BUDGET changes
+ * the running session's budget_ppm alone, within the bounds of START; tables, bursts under way and
+ * each CPU's debt stay. BUDGET without a session is -EINVAL. Closing stops and frees everything.
  */
-#define PATHPROF_IOC_MAGIC 'P'
-#define PATHPROF_IOC_INFO  _IOR(PATHPROF_IOC_MAGIC, 0x40, struct pathprof_kmod_info)
-#define PATHPROF_IOC_START _IOW(PATHPROF_IOC_MAGIC, 0x41, struct pathprof_kmod_start)
-#define PATHPROF_IOC_STOP  _IO(PATHPROF_IOC_MAGIC, 0x42)
-#define PATHPROF_IOC_STATS _IOR(PATHPROF_IOC_MAGIC, 0x43, struct pathprof_collector_stats)
-#define PATHPROF_IOC_DRAIN _IO(PATHPROF_IOC_MAGIC, 0x44)
+#define PATHPROF_IOC_MAGIC  'P'
+#define PATHPROF_IOC_INFO   _IOR(PATHPROF_IOC_MAGIC, 0x40, struct pathprof_kmod_info)
+#define PATHPROF_IOC_START  _IOW(PATHPROF_IOC_MAGIC, 0x41, struct pathprof_kmod_start)
+#define PATHPROF_IOC_STOP   _IO(PATHPROF_IOC_MAGIC, 0x42)
+#define PATHPROF_IOC_STATS  _IOR(PATHPROF_IOC_MAGIC, 0x43, struct pathprof_collector_stats)
+#define PATHPROF_IOC_DRAIN  _IO(PATHPROF_IOC_MAGIC, 0x44)
+#define PATHPROF_IOC_BUDGET _IOW(PATHPROF_IOC_MAGIC, 0x45, __u32)
 
 #ifndef __cplusplus
 _Static_assert(sizeof(struct pathprof_ring_producer) == 48, "kmod abi: producer");

@@ -176,6 +176,11 @@ static inline int reader_stop(struct reader *reader)
 	return ioctl(reader->fd, PATHPROF_IOC_STOP) ? -errno : 0;
 }
 
+static inline int reader_budget(struct reader *reader, uint32_t budget_ppm)
+{
+	return ioctl(reader->fd, PATHPROF_IOC_BUDGET, &budget_ppm) ? -errno : 0;
+}
+
 static inline int reader_stats(struct reader *reader, struct pathprof_collector_stats *ret_stats)
 {
 	return ioctl(reader->fd, PATHPROF_IOC_STATS, ret_stats) ? -errno : 0;

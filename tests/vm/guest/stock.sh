@@ -211,7 +211,7 @@ lbr() {
 	run_check lbr_nmi ./vmlbr 32 nmi
 	run_check lbr_dirty ./vmlbr 32 dirty
 }
-rings() { for t in one_reader overflow wakeup killed tail; do run_check "ring_$t" ./vmring $t; done; }
+rings() { for t in one_reader overflow wakeup full killed tail; do run_check "ring_$t" ./vmring $t; done; }
 hostile() { run_check hostile ./vmfuzz "$vm_fuzz_cnt"; }
 chain() { for s in default random tagged whole-program short; do run_check "chain_$s" ./vmchain $s 700; done; }
 

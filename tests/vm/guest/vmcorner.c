@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What happens to the module rarely: a CPU that goes and comes back under a session, a session of
- * one control group, a program of 32 bits.
+ * one control group, a program of 32 bits, a budget that changes under a session.
  *
  *     vmcorner hotplug swlbr|lbr ROUNDS
  *     vmcorner cgroup swlbr|lbr DIRECTORY     (of a mounted cgroup2)
  *     vmcorner compat PROGRAM                 (32 bits, runs for ever)
+ *     vmcorner budget swlbr|lbr
  *
  * Workload: a few hundred records each. Nothing is decided by how long something took: what must
  * come is waited for, up to a limit at which the machine must be broken. Exit status 0: as
@@ -305,6 +306,38 @@ static int compat(struct corner *corner, const char *program)
 	return corner->reader.bad != 0;
 }
 
+/* A change of the budget is answered as told. */
+static void change_budget(struct corner *corner, uint32_t budget_ppm, int told)
+{
+	int err = reader_budget(&corner->reader, budget_ppm);
+
+	if (err != told)
+		reader_complain(&corner->reader, "change of the budget", (uint64_t)-err);
+}
+
+/* The session goes on: records keep their numbers, and another START is refused. */
+static int budget(struct corner *corner, bool lbr)
+{
+	struct pathprof_kmod_start start = {.source = PATHPROF_SOURCE_SWLBR};
+
+	change_budget(corner, PATHPROF_BUDGET_MAX, -EINVAL);
+	start_spinners(corner);
+	if (start_session(corner, lbr, 0, 0))
+		return 1;
+	await_on(corner, 0, RECORDS);
+	change_budget(corner, PATHPROF_BUDGET_MAX + 1, -EINVAL);
+	change_budget(corner, PATHPROF_BUDGET_MAX / 2, 0);
+	if (reader_start(&corner->reader, &start) != -EBUSY)
+		reader_complain(&corner->reader, "the session has ended", 0);
+	await_on(corner, 0, RECORDS);
+	stop_session(corner);
+	stop_spinners(corner);
+	change_budget(corner, PATHPROF_BUDGET_MAX, -EINVAL);
+	printf("records %llu, bad %llu\n", (unsigned long long)reader_received(&corner->reader),
+	       (unsigned long long)corner->reader.bad);
+	return corner->reader.bad != 0;
+}
+
 static int run(struct corner *corner, int argc, char **argv)
 {
 	bool lbr = argc == 4 && !strcmp(argv[2], "lbr");
@@ -315,7 +348,9 @@ static int run(struct corner *corner, int argc, char **argv)
 		return control_group(corner, lbr, argv[3]);
 	if (argc == 3 && !strcmp(argv[1], "compat"))
 		return compat(corner, argv[2]);
-	fprintf(stderr, "usage: vmcorner hotplug|cgroup|compat ...\n");
+	if (argc == 3 && !strcmp(argv[1], "budget"))
+		return budget(corner, !strcmp(argv[2], "lbr"));
+	fprintf(stderr, "usage: vmcorner hotplug|cgroup|compat|budget ...\n");
 	return 2;
 }
 

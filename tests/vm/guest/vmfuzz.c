@@ -147,6 +147,17 @@ static void *odd_pointer(struct fuzz *fuzz)
 	}
 }
 
+/* A session runs: the bounds decide, and nothing else. */
+static void try_budget(struct fuzz *fuzz)
+{
+	uint32_t budget_ppm = (uint32_t)below(fuzz, 2 * PATHPROF_BUDGET_MAX);
+	int result = ioctl(fuzz->fd, PATHPROF_IOC_BUDGET, &budget_ppm);
+
+	judge(fuzz, "BUDGET", result);
+	if ((result == 0) != (budget_ppm <= PATHPROF_BUDGET_MAX) && fuzz->bad++ < 10)
+		fprintf(stderr, "vmfuzz: a budget of %u millionths gave %d\n", budget_ppm, result);
+}
+
 static void try_start(struct fuzz *fuzz)
 {
 	struct pathprof_kmod_start start = honest(below(fuzz, 2));
@@ -166,15 +177,17 @@ static void try_start(struct fuzz *fuzz)
 	if (below(fuzz, 2))
 		judge(fuzz, "DRAIN", ioctl(fuzz->fd, PATHPROF_IOC_DRAIN, odd_number(fuzz)));
 	if (below(fuzz, 2))
+		try_budget(fuzz);
+	if (below(fuzz, 2))
 		judge(fuzz, "STOP", ioctl(fuzz->fd, PATHPROF_IOC_STOP));
 }
 
 static void try_pointer(struct fuzz *fuzz)
 {
-	static const unsigned long commands[] = {PATHPROF_IOC_INFO, PATHPROF_IOC_START,
-						 PATHPROF_IOC_STOP, PATHPROF_IOC_STATS,
-						 PATHPROF_IOC_DRAIN};
-	unsigned long command = commands[below(fuzz, 5)];
+	static const unsigned long commands[] = {PATHPROF_IOC_INFO,  PATHPROF_IOC_START,
+						 PATHPROF_IOC_STOP,  PATHPROF_IOC_STATS,
+						 PATHPROF_IOC_DRAIN, PATHPROF_IOC_BUDGET};
+	unsigned long command = commands[below(fuzz, 6)];
 
 	judge(fuzz, "ioctl", ioctl(fuzz->fd, command, odd_pointer(fuzz)));
 }
@@ -186,7 +199,8 @@ static void try_command(struct fuzz *fuzz)
 	int result;
 
 	if (command == PATHPROF_IOC_STOP || command == PATHPROF_IOC_INFO ||
-	    command == PATHPROF_IOC_STATS || command == PATHPROF_IOC_DRAIN)
+	    command == PATHPROF_IOC_STATS || command == PATHPROF_IOC_DRAIN ||
+	    command == PATHPROF_IOC_BUDGET)
 		return;
 	result = ioctl(fuzz->fd, command, fuzz->pages);
 	judge(fuzz, "unknown ioctl", result);

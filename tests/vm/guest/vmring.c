@@ -5,6 +5,7 @@
  *     vmring one_reader   a second open is refused, as is one without the right
  *            overflow     nobody reads: what is lost is counted to the record
  *            wakeup       a reader that sleeps in poll is woken
+ *            full         also where only a full ring wakes it
  *            killed       a reader that is killed leaves nothing behind
  *            tail         a reader that writes nonsense harms itself only
  *
@@ -169,6 +170,24 @@ static void wakeup(struct reader *reader)
 	printf("woken %d times, %llu wake-ups\n", woken, (unsigned long long)wakeups(reader));
 }
 
+static void set_wakeup_percent(unsigned int percent)
+{
+	FILE *file = fopen("/sys/module/pathprof/parameters/wakeup_percent", "we");
+
+	EXPECT(file && fprintf(file, "%u", percent) > 0);
+	EXPECT(file && !fclose(file));
+}
+
+/* Records do not end just where the ring does, so that all of it is never to be read. */
+static void full(struct reader *reader)
+{
+	reader_close(reader);
+	set_wakeup_percent(100);
+	EXPECT(!reader_open(reader));
+	wakeup(reader);
+	set_wakeup_percent(25);
+}
+
 /* Takes the descriptor's role over in a child, which dies with everything in use. */
 static void die_reading(void)
 {
@@ -250,11 +269,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(struct reader *reader);
-	} tests[] = {{"one_reader", one_reader},
-		     {"overflow", overflow},
-		     {"wakeup", wakeup},
-		     {"killed", killed},
-		     {"tail", tail}};
+	} tests[] = {{"one_reader", one_reader}, {"overflow", overflow},
+		     {"wakeup", wakeup},         {"full", full},
+		     {"killed", killed},         {"tail", tail}};
 	static struct reader reader;
 	bool found = false;
 
