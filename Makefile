@@ -41,8 +41,9 @@ LAB_SRC := $(wildcard tools/lab/*.c tools/lab/*/*.c)
 TRACE_SRC := $(wildcard tools/trace/*.c)
 HUB_SRC := $(wildcard tools/hub/*.c)
 PLUGIN_SRC := $(wildcard tools/trace/plugin/*.c)
-# Of pathprofctl what stands alone.
-CTL_TESTED := tools/ctl/text/output.c tools/ctl/text/brief_name.c
+# Of pathprofctl and the hub what stands alone.
+CTL_TESTED := tools/ctl/scratch.c $(patsubst %,tools/ctl/text/%.c,brief_name cleanup output when)
+HUB_TESTED := tools/hub/alert_text.c
 LAB_TESTED := $(filter-out tools/lab/main.c,$(LAB_SRC))
 UNIT_SRC := $(wildcard tests/unit/*.c)
 SCHEMA := $(sort $(wildcard schema/sqlite/*.sql))
@@ -214,7 +215,7 @@ $(BUILD)/bin/pathprof-c++: $(BUILD)/bin/pathprof-cc
 # What is missing is installed by apt, before anything is compiled.
 BUILD_PACKAGES := gcc libc6-dev linux-libc-dev libdw-dev libelf-dev libdebuginfod1 libzydis-dev \
 	libsqlite3-dev libsystemd-dev libjansson-dev libinih-dev libpfm4-dev libbpf-dev libcap-dev \
-	libncurses-dev libzstd-dev libxxhash-dev libcurl4-openssl-dev libmicrohttpd-dev \
+	libncurses-dev libzstd-dev libxxhash-dev libcurl4-gnutls-dev libmicrohttpd-dev \
 	libgnutls28-dev libprotobuf-c-dev protobuf-c-compiler zlib1g-dev libiberty-dev clang bpftool
 # What makes packages, makes the tarball, and tries both.
 DEB_PACKAGES := build-essential debhelper dh-dkms dpkg-dev lintian
@@ -240,10 +241,12 @@ EXPERIMENT_PACKAGES := qemu-user gnuplot-nox cpp-12 gzip bzip2 perl xz-utils lua
 	gnuchess ghostscript gnugo link-grammar
 
 # ---------------------------------------------------------------- tests
-$(BUILD)/tests/unit: $(call obj,obj,$(UNIT_SRC) $(DAEMON_SRC) $(RELAY_SRC) $(CTL_TESTED) $(LAB_TESTED)) $(LIB)
-	$(call link) $(NETWORK_LIBS) -lcunit
-$(BUILD)/tests/unit-san: $(call obj,san,$(UNIT_SRC) $(DAEMON_SRC) $(RELAY_SRC) $(CTL_TESTED) $(LAB_TESTED)) $(LIB_SAN)
-	$(call link,$(SAN)) $(NETWORK_LIBS) -lcunit
+# Tests may have one allocation of our own code fail (tests/unit/failing_memory.h).
+FAILING_MEMORY := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+$(BUILD)/tests/unit: $(call obj,obj,$(UNIT_SRC) $(DAEMON_SRC) $(RELAY_SRC) $(CTL_TESTED) $(HUB_TESTED) $(LAB_TESTED)) $(LIB)
+	$(call link,$(FAILING_MEMORY)) $(NETWORK_LIBS) -lcunit
+$(BUILD)/tests/unit-san: $(call obj,san,$(UNIT_SRC) $(DAEMON_SRC) $(RELAY_SRC) $(CTL_TESTED) $(HUB_TESTED) $(LAB_TESTED)) $(LIB_SAN)
+	$(call link,$(SAN) $(FAILING_MEMORY)) $(NETWORK_LIBS) -lcunit
 
 # Programs of one file each. Workloads stand alone; the others use what they test.
 WORKLOADS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/workloads/*.c tests/hostile/*.c))

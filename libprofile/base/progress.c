@@ -2,6 +2,7 @@
 /* When progress is said: see progress.h. */
 #include "progress.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "clock.h"
@@ -13,9 +14,10 @@
 uint64_t pp_progress_after_ns(void)
 {
 	const char *text = getenv("PATHPROF_PROGRESS_SECONDS");
-	uint64_t seconds;
+	uint64_t seconds = AFTER_S;
+	int r = text ? pp_count_parse(text, &seconds) : 0;
 
-	if (!text || pp_count_parse(text, &seconds) < 0 || seconds > AFTER_S_LIMIT)
-		seconds = AFTER_S;
+	if (r == -ERANGE || seconds > AFTER_S_LIMIT)
+		seconds = AFTER_S_LIMIT;
 	return seconds * PP_NSEC_PER_SEC;
 }

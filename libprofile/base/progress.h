@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* How long it is silent: two seconds, or $PATHPROF_PROGRESS_SECONDS. */
+/* How long it is silent: two seconds, or $PATHPROF_PROGRESS_SECONDS, of which 10^6 are the most. */
 uint64_t pp_progress_after_ns(void);
 
 #endif

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <xxhash.h>
 
 #include "vector.h"
@@ -96,28 +97,39 @@ void pp_map_release(struct pp_map *map)
 
 /* ---------------------------------------------------------------- texts */
 
-static uint64_t hash_text(const char *text)
+static uint64_t hash_text(const struct pp_texts *texts, const char *text)
 {
-	return XXH3_64bits(text, strlen(text));
+	return XXH3_64bits_withSeed(text, strlen(text), texts->seed);
+}
+
+/* Before the first text. Where no random number is to be had, an address does. */
+static void choose_seed(struct pp_texts *texts)
+{
+	if (getrandom(&texts->seed, sizeof(texts->seed), GRND_NONBLOCK) != sizeof(texts->seed))
+		texts->seed = (uintptr_t)texts;
 }
 
 uint32_t pp_texts_find(const struct pp_texts *texts, const char *text)
 {
-	return pp_table_find(&texts->table, hash_text(text), i, !strcmp(texts->texts[i], text));
+	return pp_table_find(&texts->table, hash_text(texts, text), i,
+			     !strcmp(texts->texts[i], text));
 }
 
 int pp_texts_at(struct pp_texts *texts, const char *text, uint32_t *ret_number)
 {
-	uint32_t number = pp_texts_find(texts, text);
+	uint32_t number;
 	char *copy;
 
+	if (!texts->table.cnt)
+		choose_seed(texts);
+	number = pp_texts_find(texts, text);
 	if (number == PP_TABLE_NONE) {
 		number = texts->table.cnt;
 		if (pp_grow(&texts->texts, number, &texts->room) < 0)
 			return -ENOMEM;
 		copy = strdup(text);
-		if (!copy || pp_table_add(&texts->table, hash_text(text), i,
-					  hash_text(texts->texts[i])) < 0) {
+		if (!copy || pp_table_add(&texts->table, hash_text(texts, text), i,
+					  hash_text(texts, texts->texts[i])) < 0) {
 			free(copy);
 			return -ENOMEM;
 		}
@@ -205,4 +217,14 @@ int pp_keyed_at(struct pp_keyed *keyed, const void *key, uint32_t *ret_index)
 	}
 	*ret_index = index;
 	return 0;
+}
+
+void pp_keyed_cut(struct pp_keyed *keyed, uint32_t cnt)
+{
+	if (cnt >= keyed->cnt)
+		return;
+	pp_table_clear(&keyed->table);
+	for (uint32_t i = 0; i < cnt; i++)
+		pp_table_put(&keyed->table, (uint32_t)hash_of(keyed, pp_keyed_item(keyed, i)), i);
+	keyed->table.cnt = keyed->cnt = cnt;
 }

@@ -111,9 +111,13 @@ int pp_map_put(struct pp_map *map, uint64_t key, uint32_t value);
 uint32_t pp_map_get(const struct pp_map *map, uint64_t key);
 void pp_map_release(struct pp_map *map);
 
-/* Each text once, numbered as it came. Locking and ownership as above: texts are copied. */
+/*
+ * Each text once, numbered as it came. Locking and ownership as above: texts are copied. Those who
+ * are profiled may choose them.
+ */
 struct pp_texts {
 	char **texts; /* [table.cnt] */
+	uint64_t seed;
 	uint32_t room;
 	struct pp_table table;
 };
@@ -126,7 +130,7 @@ void pp_texts_release(struct pp_texts *texts);
 
 /*
  * An array of items, in the order they came, each beginning with its key, and its table. What is
- * found keeps its number, and its address until something is added. Nothing is removed.
+ * found keeps its number, and its address until something is added. Only the last can be removed.
  */
 struct pp_keyed {
 	uint8_t *items;
@@ -144,6 +148,9 @@ void pp_keyed_release(struct pp_keyed *keyed);
 int pp_keyed_at(struct pp_keyed *keyed, const void *key, uint32_t *ret_index);
 /* -ENOENT. */
 int pp_keyed_find(const struct pp_keyed *keyed, const void *key, uint32_t *ret_index);
+
+/* Removes all but the first cnt; the memory stays. */
+void pp_keyed_cut(struct pp_keyed *keyed, uint32_t cnt);
 
 static inline void *pp_keyed_item(const struct pp_keyed *keyed, uint32_t index)
 {

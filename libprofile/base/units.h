@@ -33,7 +33,7 @@ int pp_hex_parse(const char *text, uint64_t *ret_value);
 /* The same of the digits that text begins with; it goes behind them. */
 int pp_hex_take(const char **text, uint64_t *ret_value);
 
-/* The shortest text that reads back as the same value. */
+/* Texts that read back as the same value; spans and sizes are a whole number of a unit. */
 void pp_span_format(uint64_t ns, char *text, size_t size);
 void pp_size_format(uint64_t bytes, char *text, size_t size);
 void pp_percent_format(uint64_t ppm, char *text, size_t size);

@@ -49,8 +49,9 @@ struct pp_segment_state {
 };
 
 /*
- * One branch more: of equal hashes and different branches come different hashes, and the other way
- * round. The shift brings what a product mixes best, its upper half, down to the lower.
+ * One branch more. Different hashes and one branch give different hashes; so do one hash and
+ * different branches, but for 2^-64 of their pairs. The shift brings what a product mixes best, its
+ * upper half, down to the lower.
  */
 PP_INLINE __u64 pp_segment_mix(__u64 hash, __u64 from, __u64 to)
 {

@@ -28,11 +28,10 @@ struct pp_tnv_entry {
 
 /* All zeroes: empty. */
 struct pp_tnv {
-	__u64 profiled; /* executions */
-	__u32 since_clear;
+	__u64 profiled;    /* executions */
+	__u64 since_clear; /* executions */
 	__u32 used;
 	__u32 scratch; /* for PP_LAUNDER */
-	__u32 pad;
 	struct pp_tnv_entry entry[PP_TNV_MAX];
 };
 
@@ -107,10 +106,8 @@ PP_INLINE void pp_tnv_clear_bottom(struct pp_tnv *t, const struct pp_tnv_config 
 PP_INLINE void pp_tnv_add(struct pp_tnv *t, const struct pp_tnv_config *config, __u64 value,
 			  __u64 count)
 {
-	__u64 since = t->since_clear + count;
-
 	t->profiled += count;
-	t->since_clear = since < 0xffffffffu ? (__u32)since : 0xffffffffu;
+	t->since_clear += count;
 	pp_tnv_insert(t, config, value, count);
 	pp_tnv_clear_bottom(t, config);
 }

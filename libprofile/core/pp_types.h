@@ -33,7 +33,7 @@ struct pp_branch {
 #define PP_BRANCH_KIND(info)        ((__u32)(info)&0xff)
 #define PP_BRANCH_TAKEN(info)       ((__u32)((info) >> 8) & 1)
 
-/* A profile event (RPS 2.1). context and tag 0 leave the hash as the paper has it. */
+/* A profile event (RPS 2.1). Bits 48 to 63 may have tags (pp_tuples.h); 0 is as in the paper. */
 struct pp_tuple {
 	__u64 pc;
 	__u64 word;

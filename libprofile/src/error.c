@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
+/* The line of an error; see pathprof/error.h. */
 #include "pathprof/error.h"
 
 #include <stdarg.h>

@@ -371,6 +371,27 @@ if command -v perf2bolt-22 >/dev/null; then
 	is "falls: perf2bolt's" "$(cat bolt.fdata)" "$(cat leaves.fdata)"
 fi
 
+# The ledger of counts: a fall-through is no branch that was left out, and what a sample of a return
+# tells of branches that left the binary is read as well as used.
+ledger_of() { # FORMAT FILE
+	rm -f ledger.db*
+	"$ctl" import -F "$1" -o ledger.db "$2" --binary leaves >log 2>said
+	sed 's/^pathprofctl: //' said
+}
+is "ledger: fall-throughs" "$(ledger_of bolt-fdata leaves.fdata)" "0 branches read, 0 used (0.0 %)"
+read -r file vaddr < <(readelf -lW leaves | sed -n 's/^ *LOAD *\(0x[0-9a-f]*\) \(0x[0-9a-f]*\) .* R E .*/\1 \2/p')
+offset=$((start - vaddr + file))
+printf '1\n%x-%x:5\n1\n%x:7\n1\n%x->%x:3\n' $offset $((offset + 2)) $((offset + 12)) \
+	$((offset + 12)) $offset >left.txt
+is "ledger: branches that samples tell of" "$(ledger_of autofdo-text left.txt)" \
+	"7 branches read, 7 used (100.0 %)"
+printf 'B X:0 X:0 9 0\nB %x %x 3 0\n' $((start + 10)) $((start + 6)) >outside.txt
+is "ledger: branches elsewhere" "$(ledger_of bolt-preagg outside.txt)" \
+	"12 branches read, 3 used (25.0 %); left out: 9 other files (75.0 %)"
+printf 'B 1 %x 50 0\nB %x %x 3 0\n' $((start + 6)) $((start + 10)) $((start + 6)) >nowhere.txt
+ledger_of bolt-preagg nowhere.txt >/dev/null
+is "ledger: counts, and those outside the code" "$(sed -n 's/^counts.* //p' log | xargs)" "2 1"
+
 # ---------------------------------------------------------------- files that lie elsewhere
 
 # Recorded as /usr/bin/elsewhere; the file is a relative name at import, and is found again from

@@ -359,7 +359,8 @@ fi
 "$dump" -s lost.data | grep -q ' lost 109 ' && ok "what perf counts at the end is not lost twice" ||
 	not_ok "what perf counts at the end is not lost twice" "$("$dump" -s lost.data | tail -n 1)"
 
-for kind in 0x8=no 0x408=no 0x20002=no 0x10=yes 0x1000=yes 0x808=yes; do
+for kind in 0x8=no 0x408=no 0x20002=no 0x10=yes 0x1000=yes 0x808=yes \
+	0x88=no 0x108=yes 0x208=yes 0x308=no; do
 	{ echo file; echo "event sample=ip+tid+time+branches branch=${kind%=*}"; echo begin
 	  echo "sample 0 7 2000 0x400100 0x1>0x2:P"; } | "$write" some.data
 	"$dump" -b some.data | grep -q filtered && got=yes || got=no
@@ -458,7 +459,13 @@ mkdir bad.data
 refused "a directory of something else" "no file .data. in it"
 cp split/data bad.data
 mkfifo bad.data/data.0
-refused "a directory with a pipe in it" "data.0: "
+refused "a directory with a pipe in it" "data.0: no regular file"
+rm -rf bad.data
+cp -r split bad.data
+rm bad.data/data.1
+refused "a directory without one of its files" "data.1 is not there, but data.2 is"
+rm bad.data/data.*
+refused "a directory without its files" "data.0 is not there"
 rm -rf bad.data
 { echo file; echo "event sample=ip+tid+time"; echo "feature directory 2"; echo begin
   records; } | "$write" bad.data

@@ -103,9 +103,9 @@ static void add_function_names(struct pathprof_parcel *parcel)
 	struct pathprof_parcel_names *names =
 		pathprof_parcel_names_of(parcel, &parcel->parts[0].profile.binaries[1].id);
 
-	if (!names || pathprof_parcel_add_function(names, 0x1000, 5, "first") ||
-	    pathprof_parcel_add_function(names, 0x1ff0, 1, "_Z6secondv") ||
-	    pathprof_parcel_add_portable(names, &portable))
+	if (!names || pathprof_parcel_add_function(parcel, names, 0x1000, 5, "first") ||
+	    pathprof_parcel_add_function(parcel, names, 0x1ff0, 1, "_Z6secondv") ||
+	    pathprof_parcel_add_portable(parcel, names, &portable))
 		fail("out of memory");
 	names->keys = calloc(2, sizeof(*names->keys));
 	if (!names->keys)

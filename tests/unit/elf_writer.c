@@ -131,7 +131,7 @@ struct image {
 			SECTIONS * sizeof(Elf64_Shdr) - 128];
 	uint8_t text[WRITER_PAGE], frames[WRITER_PAGE], table[WRITER_PAGE];
 	Elf64_Sym symbols[64];
-	char names[WRITER_PAGE];
+	char names[WRITER_NAMES];
 };
 _Static_assert(offsetof(struct image, text) == WRITER_PAGE, "sections begin at pages");
 

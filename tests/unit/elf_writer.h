@@ -13,6 +13,7 @@
 #include "pathprof/code.h"
 
 #define WRITER_PAGE   4096
+#define WRITER_NAMES  (10 * WRITER_PAGE) /* half of them the sections' */
 #define WRITER_TEXT   0x401000
 #define WRITER_FRAMES 0x402000
 #define WRITER_TABLE  0x403000
@@ -22,7 +23,7 @@ struct elf_writer {
 	size_t frames_len, table_len;
 	Elf64_Sym symbols[64]; /* number 0 is none */
 	size_t symbol_cnt;
-	char names[WRITER_PAGE];
+	char names[WRITER_NAMES];
 	size_t names_len;
 	uint64_t entry, init_len; /* the last init_len bytes of code are .init */
 };

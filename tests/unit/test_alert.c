@@ -243,7 +243,11 @@ static void test_states(void)
 	REFUSED(since_ns, good.since_ns + 1);
 	REFUSED(seen_ns, 0);
 	REFUSED(resolved_ns, good.seen_ns + 1);
+	REFUSED(resolved_ns, good.fired_ns);
 	REFUSED(value, NAN);
+	good = (struct pathprof_alert_state){.since_ns = 2, .seen_ns = 2};
+	CU_ASSERT_EQUAL(pathprof_alert_state_check(&good), 0);
+	REFUSED(resolved_ns, 1);
 #undef REFUSED
 }
 

@@ -9,21 +9,30 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../libprofile/src/apart/pp_apart.h"
+#include "elf_writer.h"
 #include "pathprof/code.h"
+#include "pathprof/confine.h"
 #include "pathprof/graph.h"
 #include "pathprof/inlines.h"
 
 #define SELF      "/proc/self/exe"
 #define SOCKET_FD 3 /* of a process apart */
+
+#define CHATTER_CNT 500
+#define PATIENCE_NS 100000000
 
 enum question {
 	ASK_COUNT = 1, /* how many questions there were */
@@ -34,6 +43,13 @@ enum question {
 	ASK_LEAVE,
 	ASK_RUBBISH,
 	ASK_LONG_RUBBISH,
+	ASK_CHATTER,   /* it tells for some seconds how far it is, and answers then */
+	ASK_BEG,       /* the same, and asks for a file each time */
+	ASK_HANG_UP,   /* it closes its socket, and lives on */
+	ASK_DEAF,      /* it asks for files, and reads none of the answers */
+	ASK_TWO_FILES, /* it sends two descriptors in one message */
+	ASK_IS_SOCKET, /* code: whether that descriptor of its own is one */
+	ASK_FCNTL,     /* that command, of its socket, with its own number */
 };
 
 /* ---------------------------------------------------------------- the process */
@@ -51,6 +67,79 @@ static int open_text(const char *path)
 static int call(long number)
 {
 	return syscall(number, 0, 0, 0, 0, 0, 0) < 0 ? -errno : 0;
+}
+
+static void hang_up(void)
+{
+	unsigned int word = 0;
+
+	close(SOCKET_FD);
+	for (;;)
+		syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL);
+}
+
+static void be_deaf(struct pathprof_apart_message *m)
+{
+	m->kind = PP_APART_OPEN;
+	m->bytes = 0;
+	pathprof_apart_add(m, "/nonexistent", sizeof("/nonexistent"));
+	while (pp_apart_send(SOCKET_FD, m, -1) == 0)
+		;
+}
+
+/* A message each 10 ms, so that there is never a long silence. */
+static void chatter(bool begs)
+{
+	const struct timespec pause = {.tv_nsec = 10000000};
+	unsigned int word = 0;
+
+	for (int i = 0; i < CHATTER_CNT; i++) {
+		if (begs)
+			open_text("/nonexistent");
+		else
+			pathprof_apart_tell(1, 2);
+		syscall(SYS_futex, &word, FUTEX_WAIT, 0, &pause);
+	}
+}
+
+static void send_two_files(const struct pathprof_apart_message *m)
+{
+	const int files[2] = {SOCKET_FD, SOCKET_FD};
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(files))];
+	} control = {.bytes = {0}};
+	struct iovec part = {(void *)m, offsetof(struct pathprof_apart_message, text)};
+	struct msghdr packet = {.msg_iov = &part,
+				.msg_iovlen = 1,
+				.msg_control = &control,
+				.msg_controllen = sizeof(control)};
+
+	control.head.cmsg_level = SOL_SOCKET;
+	control.head.cmsg_type = SCM_RIGHTS;
+	control.head.cmsg_len = CMSG_LEN(sizeof(files));
+	memcpy(CMSG_DATA(&control.head), files, sizeof(files));
+	(void)sendmsg(SOCKET_FD, &packet, 0);
+}
+
+static int is_socket(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+/* A process that is no longer ours does this. */
+static void misbehave(struct pathprof_apart_message *m, uint32_t kind)
+{
+	if (kind == ASK_HANG_UP)
+		hang_up();
+	else if (kind == ASK_DEAF)
+		be_deaf(m);
+	m->kind = PP_APART_PROGRESS;
+	m->bytes = 0;
+	if (kind == ASK_TWO_FILES)
+		send_two_files(m);
 }
 
 static void answer(struct pathprof_apart_message *m, int fd)
@@ -72,8 +161,16 @@ static void answer(struct pathprof_apart_message *m, int fd)
 		_exit(5);
 	else if (kind == ASK_RUBBISH)
 		(void)!write(SOCKET_FD, "rubbish", 7);
+	else if (kind == ASK_IS_SOCKET)
+		m->code = is_socket((int)m->numbers[0]);
+	else if (kind == ASK_FCNTL)
+		m->code = fcntl(SOCKET_FD, (int)m->numbers[0], getpid()) < 0 ? -errno : 0;
 	else if (kind == ASK_LONG_RUBBISH)
 		m->bytes = 1u << 30;
+	else if (kind == ASK_CHATTER || kind == ASK_BEG)
+		chatter(kind == ASK_BEG);
+	else if (kind >= ASK_HANG_UP)
+		misbehave(m, kind);
 	if (kind == ASK_LONG_RUBBISH)
 		(void)!write(SOCKET_FD, m, 4096);
 	m->bytes = 0;
@@ -203,6 +300,9 @@ static void test_calls_are_refused(void)
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		CU_ASSERT_EQUAL(ask(apart, ASK_CALL, (uint64_t)calls[i], "", -1), -EPERM);
 	CU_ASSERT_EQUAL(ask(apart, ASK_CALL, SYS_getpid, "", -1), 0);
+	CU_ASSERT_EQUAL(ask(apart, ASK_FCNTL, F_SETOWN, "", -1), -EPERM);
+	CU_ASSERT_EQUAL(ask(apart, ASK_FCNTL, F_GETFL, "", -1), 0);
+	CU_ASSERT_EQUAL(ask(apart, ASK_FCNTL, F_SETFD, "", -1), 0);
 	CU_ASSERT_EQUAL(call(SYS_getppid), 0);
 	CU_ASSERT_EQUAL(call(SYS_getuid), 0);
 	CU_ASSERT_EQUAL(death_cnt, 0);
@@ -214,16 +314,21 @@ static void test_opens_by_asking(void)
 {
 	struct pathprof_apart *apart = start();
 	const char *dir = unit_tmpdir();
-	char own[300], text[300], copy[1400];
+	char own[300], text[300], core[300], copy[2000];
 
 	snprintf(own, sizeof(own), "%s/elf", dir);
 	snprintf(text, sizeof(text), "%s/text", dir);
-	snprintf(copy, sizeof(copy), "cp -L /proc/%d/exe %s && echo secret >%s && chmod 400 %s %s",
-		 getpid(), own, text, own, text);
+	snprintf(core, sizeof(core), "%s/core", dir);
+	/* type 4, ET_CORE, behind the 16 bytes that say which ELF it is */
+	snprintf(copy, sizeof(copy),
+		 "cp -L /proc/%d/exe %s && echo secret >%s && chmod 400 %s %s && "
+		 "{ head -c 16 %s; printf '\\4\\0'; } >%s",
+		 getpid(), own, text, own, text, own, core);
 	CU_ASSERT_EQUAL_FATAL(system(copy), 0); /* NOLINT(cert-env33-c) */
 	CU_ASSERT_EQUAL(chmod(dir, 0700), 0);
 	CU_ASSERT_EQUAL(ask(apart, ASK_OPEN, 0, own, -1), 0);
 	CU_ASSERT_EQUAL(ask(apart, ASK_OPEN, 0, text, -1), -EACCES);
+	CU_ASSERT_EQUAL(ask(apart, ASK_OPEN, 0, core, -1), -EACCES);
 	CU_ASSERT_EQUAL(ask(apart, ASK_OPEN, 0, "/dev/null", -1), -EINVAL);
 	CU_ASSERT_EQUAL(ask(apart, ASK_OPEN, 0, "/nonexistent", -1), -ENOENT);
 	CU_ASSERT_EQUAL(open_text(text), 0);
@@ -255,6 +360,37 @@ static void test_deaths(void)
 	check_death(ASK_LEAVE, "it left");
 	check_death(ASK_RUBBISH, "its answer is none");
 	check_death(ASK_LONG_RUBBISH, "its answer is none");
+}
+
+/* One that is no longer ours cannot keep its asker waiting, nor fill its table of descriptors. */
+static void test_hostile_ones(void)
+{
+	unsigned int before = count_descriptors(getpid());
+
+	check_death(ASK_HANG_UP, "some file");
+	check_death(ASK_DEAF, "its answer is none");
+	check_death(ASK_TWO_FILES, "its answer is none");
+	CU_ASSERT_EQUAL(count_descriptors(getpid()), before);
+}
+
+/* The start is waited for as ever. */
+static void check_deadline(enum question kind)
+{
+	struct pathprof_apart *apart = start();
+
+	CU_ASSERT_EQUAL(ask(apart, ASK_COUNT, 0, "", -1), 1);
+	pp_apart_set_patience(PATIENCE_NS);
+	CU_ASSERT_EQUAL(ask(apart, kind, 0, "", -1), -EOWNERDEAD);
+	pp_apart_set_patience(PP_APART_PATIENCE_NS);
+	CU_ASSERT_PTR_NOT_NULL(strstr(last_death, "it did not answer in ten minutes"));
+	pathprof_apart_free(apart);
+}
+
+/* Whatever it says or asks for meanwhile, its answer is not waited for without end. */
+static void test_deadline(void)
+{
+	check_deadline(ASK_CHATTER);
+	check_deadline(ASK_BEG);
 }
 
 /* Forty of them: not as many at once, and each answers whenever it is asked. */
@@ -299,6 +435,75 @@ static void test_file_limit(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(last_death, strsignal(SIGXFSZ)));
 	close(fd);
 	pathprof_apart_free(apart);
+}
+
+/* Runs in a process of its own; whether it returned true. */
+static bool holds_in_child(bool check(void))
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	if (pid == 0)
+		_exit(check() ? 0 : 1);
+	CU_ASSERT_EQUAL_FATAL(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool fsize_stays(rlim_t soft, rlim_t hard)
+{
+	const struct pathprof_confine_limits limits = {.more_bytes = UINT64_C(1) << 40,
+						       .more_data_bytes = UINT64_C(1) << 40,
+						       .file_bytes = UINT64_C(4) << 30,
+						       .cpu_s = 120};
+	struct rlimit limit = {soft, hard};
+
+	if (setrlimit(RLIMIT_FSIZE, &limit) < 0)
+		return false;
+	pathprof_confine_limits(&limits);
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur == soft &&
+	       limit.rlim_max == (hard < limits.file_bytes ? hard : limits.file_bytes);
+}
+
+static bool soft_limit_stays(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && fsize_stays(1u << 20, limit.rlim_max);
+}
+
+/* Root may raise them. */
+static bool hard_limit_stays(void)
+{
+	return fsize_stays(1u << 20, 1u << 21);
+}
+
+static void test_lower_limits_stay(void)
+{
+	CU_ASSERT(holds_in_child(soft_limit_stays));
+	CU_ASSERT(holds_in_child(hard_limit_stays));
+}
+
+static bool has_no_other_socket(void)
+{
+	struct pathprof_apart *apart;
+	bool is = false;
+
+	close(0);
+	close(1);
+	if (close_range(3, ~0u, 0) < 0 ||
+	    pathprof_apart_new(&apart, &service, "some file", note_death, NULL) < 0)
+		return false;
+	for (unsigned int fd = 0; fd < SOCKET_FD; fd++)
+		is |= ask(apart, ASK_IS_SOCKET, fd, "", -1) != 0;
+	is |= ask(apart, ASK_IS_SOCKET, SOCKET_FD, "", -1) != 1;
+	pathprof_apart_free(apart);
+	return !is;
+}
+
+/* Text that a library prints there must not become a message. */
+static void test_standard_streams_are_closed(void)
+{
+	CU_ASSERT(holds_in_child(has_no_other_socket));
 }
 
 /* ---------------------------------------------------------------- code */
@@ -535,6 +740,33 @@ static void test_survives_its_reader(void)
 	pathprof_code_free(apart);
 }
 
+/* A function whose name no answer has room for is one without a symbol. */
+static void test_long_name(void)
+{
+	static struct elf_writer writer;
+	static char long_name[WRITER_NAMES / 2 - 1];
+	const char *name = "";
+	struct pathprof_code *here, *apart;
+	uint64_t start = 0;
+	char path[512];
+
+	memset(long_name, 'n', sizeof(long_name) - 1);
+	elf_writer_init(&writer);
+	elf_writer_symbol(&writer, long_name, 0, 16, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC));
+	snprintf(path, sizeof(path), "%s/long.elf", unit_tmpdir());
+	elf_writer_save(&writer, path);
+	CU_ASSERT_EQUAL_FATAL(pathprof_code_open(&here, path, NULL, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_code_open_apart(&apart, path, NULL, note_death, NULL, NULL),
+			      0);
+	CU_ASSERT_EQUAL(pathprof_code_function(here, WRITER_PAGE + 4, &name, &start), 0);
+	CU_ASSERT(same(name, long_name));
+	CU_ASSERT_EQUAL(pathprof_code_function(apart, WRITER_PAGE + 4, &name, &start), 0);
+	CU_ASSERT_PTR_NULL(name);
+	CU_ASSERT_EQUAL(start, WRITER_PAGE);
+	pathprof_code_free(here);
+	pathprof_code_free(apart);
+}
+
 static void test_no_file(void)
 {
 	const struct pathprof_build_id other = {.kind = PATHPROF_ID_BUILD_ID, .len_bytes = 20};
@@ -564,6 +796,11 @@ static const struct unit_test tests[] = {
 	{"its system calls are refused", test_calls_are_refused},
 	{"it opens by asking, and gets ELF files", test_opens_by_asking},
 	{"its death is told once", test_deaths},
+	{"a hostile one neither holds up nor exhausts its asker", test_hostile_ones},
+	{"one that tells and asks without end has a deadline", test_deadline},
+	{"lower limits that hold already stay", test_lower_limits_stay},
+	{"its standard streams are no sockets, whatever is closed",
+	 test_standard_streams_are_closed},
 	{"there are never too many", test_not_too_many},
 	{"files it writes are bounded", test_file_limit},
 	{"code is read the same", test_reads_the_same},
@@ -571,6 +808,7 @@ static const struct unit_test tests[] = {
 	{"code is walked the same", test_walks_the_same},
 	{"graphs are the same", test_graphs_the_same},
 	{"a handle survives its reader", test_survives_its_reader},
+	{"a name that is too long is none", test_long_name},
 	{"what is no such file is told the same", test_no_file},
 };
 UNIT_SUITE(apart, tests)

@@ -244,8 +244,8 @@ static void test_store_paths(void)
 static const struct pathprof_edge_count weighed_edges[] = {
 	{0, 0, 0, EXPORT_WORLD_AT + 0x4, EXPORT_WORLD_AT + 0xd, 1, 0, 0.3},
 	{0, 0, 0, EXPORT_WORLD_AT + 0xa, EXPORT_WORLD_AT + 0x2, 4, 2, 9.6},
-	{0, 1, 0, 0x77, EXPORT_WORLD_AT, 1, 0, 1.4},
-	{0, 1, 0, 0x79, EXPORT_WORLD_AT, 1, 0, 1.4},
+	{0, 1, 0, 0x77, EXPORT_WORLD_AT, 1, 1, 1.4},
+	{0, 1, 0, 0x79, EXPORT_WORLD_AT, 1, 1, 1.4},
 };
 
 static void write_weighed(const struct export_world *w, const char *file)
@@ -287,6 +287,55 @@ static void test_store_weighed_edges(void)
 	/* 2.8, not twice 1 */
 	CU_ASSERT_EQUAL(w.profile.branches[2].from, PATHPROF_OUTSIDE);
 	CU_ASSERT_EQUAL(w.profile.branches[2].count, 3);
+	CU_ASSERT_EQUAL(w.profile.branches[2].mispredicted, 3);
+	export_world_end(&w);
+}
+
+/* A window of an import, with a range, one that ends before it begins, and one out of the code. */
+static void write_ranges(const struct export_world *w, const char *file)
+{
+	const struct pathprof_build_id libc = {.bytes = {9}, .len_bytes = 20, .kind = 1};
+	const struct pathprof_build_id *own = &w->graph->build_id;
+	const struct pathprof_range_row rows[] = {
+		{&libc, own, 0x77, EXPORT_WORLD_AT, EXPORT_WORLD_AT + 0x4, 5, true},
+		{&libc, own, 0x77, EXPORT_WORLD_AT + 0x2, EXPORT_WORLD_AT, 3, true},
+		{&libc, own, 0x77, EXPORT_WORLD_AT + 0x2, UINT64_C(1) << 40, 2, true},
+	};
+	const struct pathprof_ranges ranges = {rows, sizeof(rows) / sizeof(rows[0])};
+	struct pathprof_store *store = world_open(file, PATHPROF_STORE_WRITE);
+	struct pathprof_profile p = {0};
+	int64_t id = 0;
+
+	begin_profile(&p, w);
+	for (uint64_t i = 0; i < ranges.cnt; i++)
+		pathprof_profile_add_edge(
+			&p, &(struct pathprof_edge_count){0, 1, 0, 0x77, rows[i].start, 1, 0});
+	CU_ASSERT_EQUAL_FATAL(pathprof_store_add_window(store, &p, &id, NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_store_add_ranges(store, id, &ranges, NULL), 0);
+	pathprof_store_free(store);
+	pathprof_profile_release(&p);
+}
+
+static void test_store_ranges(void)
+{
+	const struct pathprof_filter all = {0};
+	struct pathprof_store *store;
+	struct export_world w;
+	const char *db;
+
+	export_world_begin(&w);
+	db = world_file(unit_tmpdir(), "ranges.db");
+	write_ranges(&w, db);
+	store = world_open(db, PATHPROF_STORE_READ);
+	CU_ASSERT_EQUAL(pathprof_branch_profile_add_store(&w.profile, store, &all, w.code, w.graph,
+							  &w.error),
+			0);
+	pathprof_store_free(store);
+	export_world_settle(&w);
+	CU_ASSERT_EQUAL_FATAL(w.profile.range_cnt, 1);
+	CU_ASSERT_EQUAL(w.profile.ranges[0].last, EXPORT_WORLD_AT + 0x4);
+	CU_ASSERT_EQUAL(w.profile.ranges[0].count, 5);
+	CU_ASSERT_EQUAL(w.profile.origin.refused, 3 + 2);
 	export_world_end(&w);
 }
 
@@ -481,6 +530,33 @@ static void test_whole_program_paths(void)
 	export_world_end(&w);
 }
 
+static void join_equal(double a, double b, double on, const char *want)
+{
+	const struct pp_run all[] = {
+		{PP_FROM_CALL, EXPORT_WORLD_AT, EXPORT_WORLD_AT + 0xa, EXPORT_WORLD_AT + 0xc, a},
+		{PP_FROM_CALL, EXPORT_WORLD_AT + 2, EXPORT_WORLD_AT + 0xa, EXPORT_WORLD_AT + 0xc,
+		 b},
+		{PP_FROM_START, EXPORT_WORLD_AT + 0xc, EXPORT_WORLD_AT + 0xc, 0, on},
+	};
+	struct pp_runs_of_paths runs = {0};
+	struct export_world w;
+
+	export_world_begin(&w);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		CU_ASSERT_EQUAL(pp_straight_add(&runs, &all[i]), 0);
+	CU_ASSERT_EQUAL(pp_straight_emit(&runs, &w.profile), 0);
+	pp_straight_release(&runs);
+	CU_ASSERT_TRUE(ranges_are(&w, want));
+	export_world_end(&w);
+}
+
+/* 1.1 + 2.2 is a bit above 3.3, and 10.1 + 20.2 below 30.3: nothing is left over of either. */
+static void test_equal_sums(void)
+{
+	join_equal(1.1, 2.2, 3.3, "r 0-c 1\nr 2-c 2\n");
+	join_equal(10.1, 20.2, 30.3, "r 0-c 10\nr 2-c 20\n");
+}
+
 /* ---------------------------------------------------------------- density */
 
 static void test_density(void)
@@ -540,6 +616,26 @@ static void test_density_without_ranges(void)
 	export_world_end(&w);
 }
 
+/* A graph from outside may have a part without a byte. */
+static void test_density_of_an_empty_part(void)
+{
+	struct pathprof_graph_part parts[16];
+	struct pathprof_density d;
+	struct pathprof_graph graph;
+	struct export_world w;
+
+	export_world_fill(&w);
+	graph = *w.graph;
+	CU_ASSERT_FATAL(graph.part_cnt < 16);
+	memcpy(parts, graph.parts, graph.part_cnt * sizeof(parts[0]));
+	parts[graph.part_cnt++] = (struct pathprof_graph_part){.start = 1, .end = 1};
+	graph.parts = parts;
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_density(&w.profile, &graph, &d, &w.error), 0);
+	CU_ASSERT_DOUBLE_EQUAL(d.density, 328 / 20.0, 1e-9);
+	CU_ASSERT_EQUAL(d.hot, 1);
+	export_world_end(&w);
+}
+
 static void test_density_of_nothing(void)
 {
 	struct pathprof_density d;
@@ -580,13 +676,16 @@ static const struct unit_test tests[] = {
 	{"paths of a store become the runs between branches and calls", test_store_paths},
 	{"weights of a store's edges are rounded once, and none to nothing",
 	 test_store_weighed_edges},
+	{"ranges of a store that no code can have are refused", test_store_ranges},
 	{"branches of paths never seen whole get their ranges", test_fill},
 	{"only what paths did not tell is filled in", test_fill_the_rest},
 	{"joining runs keeps where they begin and end", test_straight},
 	{"what runs behind a call is not told twice", test_whole_program_paths},
+	{"rounding leaves no run that nobody saw", test_equal_sums},
 	{"names of events and sources are told once each", test_origin},
 	{"density as worked out by hand", test_density},
 	{"density beside functions without ranges", test_density_without_ranges},
+	{"density beside a part without code", test_density_of_an_empty_part},
 	{"density of an empty profile", test_density_of_nothing},
 };
 UNIT_SUITE(branch_profile, tests)

@@ -379,6 +379,28 @@ static void test_unreadable(void)
 	CU_ASSERT_EQUAL(memcmp(&id, &before, sizeof(id)), 0);
 }
 
+/* A note that cannot be read is not known to be missing. */
+static void test_read_failure(void)
+{
+	struct pathprof_build_id before, id;
+	struct pathprof_error error = {""};
+	struct image image;
+	char path[256];
+	int fd;
+
+	memset(&before, 0x5a, sizeof(before));
+	id = before;
+	image_init(&image);
+	snprintf(path, sizeof(path), "%s/unread", unit_tmpdir());
+	write_file(path, &image, sizeof(image));
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	CU_ASSERT_FATAL(fd >= 0);
+	CU_ASSERT_EQUAL(pathprof_build_id_read_fd(&id, fd, path, &error), -EBADF);
+	CU_ASSERT(strstr(error.text, path) != NULL);
+	CU_ASSERT_EQUAL(memcmp(&id, &before, sizeof(id)), 0);
+	close(fd);
+}
+
 static void test_made(void)
 {
 	struct pathprof_build_id id, other;
@@ -425,6 +447,7 @@ static const struct unit_test tests[] = {
 	{"a file of sections has one, too", test_file_of_sections},
 	{"a file without a note is known by what stat says", test_file_without},
 	{"what is missing or no regular file is refused", test_unreadable},
+	{"a file that cannot be read gets no identity", test_read_failure},
 	{"made identities follow FNV-1a", test_made},
 	{"a single flipped bit is another identity", test_equal_sees_each_bit},
 };

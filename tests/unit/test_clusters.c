@@ -44,6 +44,20 @@ static void test_formula(void)
 	CU_ASSERT_DOUBLE_EQUAL(share.high, 0.225 + half, 1e-9);
 }
 
+/* Eleven hosts take Student's quantile of ten degrees, where its table has ended. */
+static void test_quantile(void)
+{
+	struct pathprof_clusters c = {.cnt = 0};
+	struct pathprof_share share = {0.5, 0.5, 0.5};
+	double deviation = sqrt(11.0 / 10 * 10 * 100) / 1100;
+
+	for (int i = 0; i < 11; i++)
+		pathprof_clusters_add(&c, i < 5 ? 40 : i < 10 ? 60 : 50, 100);
+	pathprof_clusters_widen(&c, &share);
+	CU_ASSERT_DOUBLE_EQUAL((share.high - share.value) / deviation, 2.2281389, 1e-3);
+	CU_ASSERT_DOUBLE_EQUAL((share.value - share.low) / deviation, 2.2281389, 1e-3);
+}
+
 static void test_ends(void)
 {
 	struct pathprof_clusters alike = {.cnt = 0}, apart = {.cnt = 0};
@@ -109,6 +123,7 @@ static void test_coverage(void)
 
 static const struct unit_test tests[] = {
 	{"the interval is the formula's", test_formula},
+	{"the interval is as wide as few hosts make it", test_quantile},
 	{"shares of nothing and of all", test_ends},
 	{"intervals hold in 93 to 97 % of made-up fleets", test_coverage},
 };

@@ -12,6 +12,7 @@
 
 #include <Zydis/Zydis.h>
 #include <dirent.h>
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -53,6 +54,21 @@ uint64_t offset_of(struct pathprof_code *code, const void *address)
 		pathprof_code_vaddr_to_offset(code, (uint64_t)(uintptr_t)address - base, &offset),
 		0);
 	return offset;
+}
+
+static int interrupted; /* calls of pread() that a signal interrupts */
+
+/* libc's own, but for the calls that are to be interrupted. */
+ssize_t pread(int fd, void *buf, size_t size, off_t offset)
+{
+	ssize_t (*own)(int, void *, size_t, off_t) =
+		(ssize_t(*)(int, void *, size_t, off_t))dlsym(RTLD_NEXT, "pread");
+
+	if (!interrupted)
+		return own(fd, buf, size, offset);
+	interrupted--;
+	errno = EINTR;
+	return -1;
 }
 
 /* ---------------------------------------------------------------- a function we know */
@@ -731,6 +747,24 @@ static void test_shrinking_file(void)
 	pathprof_code_free(code);
 }
 
+/* A read that a signal interrupts is made again. */
+static void test_interrupted_read(void)
+{
+	static const uint8_t nops[8192] = {[0 ... 8191] = 0x90};
+	const char *path = make_elf(nops, sizeof(nops));
+	struct pathprof_code *code = open_code(path);
+	char text[64] = "";
+	unsigned int len = 0;
+
+	interrupted = 2;
+	CU_ASSERT_EQUAL(pathprof_code_instruction(code, HAND_OFFSET + 5000, text, 64, &len), 0);
+	CU_ASSERT_EQUAL(interrupted, 0);
+	CU_ASSERT_EQUAL(len, 1);
+	CU_ASSERT_STRING_EQUAL(text, "nop");
+	interrupted = 0;
+	pathprof_code_free(code);
+}
+
 static const struct unit_test tests[] = {
 	{"a known function has its name and start", test_function},
 	{"a known function has its file and line", test_line},
@@ -752,5 +786,6 @@ static const struct unit_test tests[] = {
 	{"no descriptor is leaked", test_descriptors},
 	{"files cut anywhere are survived", test_cut_files},
 	{"a file that shrinks while open is survived", test_shrinking_file},
+	{"a read that a signal interrupts goes on", test_interrupted_read},
 };
 UNIT_SUITE(code, tests)

@@ -187,10 +187,27 @@ static void test_split(void)
 	pathprof_profile_release(&p);
 }
 
+static void test_impossible_sum(void)
+{
+	const struct pathprof_worth seen = {PATHPROF_WEIGHT_MAX, 1, 1, 1};
+	const struct pathprof_event key = {.key_lo = 1};
+	struct pathprof_tally counts = {0};
+
+	for (int i = 0; i < 2; i++)
+		CU_ASSERT_EQUAL(pathprof_tally_append(&counts, &key, &seen, false), 0);
+	CU_ASSERT_EQUAL(pathprof_tally_sort(&counts), -ERANGE);
+	CU_ASSERT_EQUAL(counts.cnt, 0);
+	CU_ASSERT_EQUAL(counts.total, 0);
+	CU_ASSERT_EQUAL(counts.samples, 0);
+	CU_ASSERT_EQUAL(counts.sample_squares, 0);
+	pathprof_tally_release(&counts);
+}
+
 static const struct unit_test tests[] = {
 	{"a program that gave way to another is no drift of a library", test_other_mix},
 	{"a library that does something else in one program drifted", test_other_behaviour},
 	{"programs that a baseline does not know are left out, and told", test_new_program},
 	{"a window's paths of a library are kept apart by program", test_split},
+	{"a tally whose sum is impossible is empty", test_impossible_sum},
 };
 UNIT_SUITE(drift_programs, tests)

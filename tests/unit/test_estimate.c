@@ -350,6 +350,49 @@ static void test_reading_twice_gives_the_same(void)
 	free(stream);
 }
 
+/* With as much room as seen paths take, or with a first reading early on as well. */
+static struct pathprof_estimate_summary read_early(const struct pathprof_branch *stream,
+						   uint32_t order, uint32_t max_paths, bool early)
+{
+	struct pathprof_estimator_settings settings = {
+		.weighted = true, .order = order, .max_paths = max_paths};
+	struct pathprof_estimator *e;
+	struct reading r;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_estimator_new(&e, &settings), 0);
+	add_windows(e, stream, 2000, 16, 11);
+	if (early) {
+		CU_ASSERT_EQUAL_FATAL(pathprof_estimator_read(e, &r.paths, &r.cnt, &r.summary), 0);
+		free(r.paths);
+	}
+	add_windows(e, stream + 2000, 18000, 16, 11);
+	CU_ASSERT_EQUAL_FATAL(pathprof_estimator_read(e, &r.paths, &r.cnt, &r.summary), 0);
+	free(r.paths);
+	pathprof_estimator_free(e);
+	return r.summary;
+}
+
+/* Paths that only the reading stitched take no room from those that are seen later. */
+static void test_reading_takes_no_room(void)
+{
+	for (uint64_t seed = 1; seed <= 4; seed++) {
+		struct pathprof_estimate_summary late, early;
+		struct pathprof_branch *stream;
+		struct oracle_graph graph;
+		uint32_t room;
+
+		oracle_graph_random(&graph, seed);
+		stream = stream_of(&graph);
+		room = (uint32_t)read_early(stream, 0, 0, false).path_cnt;
+		late = read_early(stream, 2, room, false);
+		early = read_early(stream, 2, room, true);
+		CU_ASSERT_EQUAL(early.path_cnt, late.path_cnt);
+		CU_ASSERT_EQUAL(early.dropped_cnt, late.dropped_cnt);
+		CU_ASSERT(early.seen_weight == late.seen_weight);
+		free(stream);
+	}
+}
+
 static void test_unsound_settings_and_records_are_refused(void)
 {
 	struct pathprof_estimator_settings settings = {.order = 3};
@@ -412,6 +455,7 @@ static const struct unit_test tests[] = {
 	{"unmatched returns stitch nothing", test_unmatched_returns_stitch_nothing},
 	{"full tables drop and say so", test_full_tables_drop_and_say_so},
 	{"reading twice gives the same", test_reading_twice_gives_the_same},
+	{"a reading takes no room from later paths", test_reading_takes_no_room},
 	{"unsound settings and records are refused", test_unsound_settings_and_records_are_refused},
 	{"nonsense ends", test_nonsense_ends},
 };

@@ -115,6 +115,7 @@ static void test_names(void)
 		"BR_RETIRED",
 		"armv8_pmuv3_0/br_retired/",
 		"armv8_pmuv3/event=0x21/",
+		"armv8_pmuv3_0/pc_write_retired/",
 		"taken",
 	};
 	static const char *const others[] = {
@@ -136,7 +137,12 @@ static void test_names(void)
 		"br_inst_retired.not_taken",
 		"br_inst_retired.cond_ntaken",
 		"br_inst_retired.near_call",
+		"br_inst_exec.all_direct_jmp",
 		"ex_ret_brn_misp",
+		"ex_ret_brn_resync",
+		"ex_ret_msprd_brnch_instr_dir_msmtch",
+		"RETIRED_BRANCH_RESYNCS",
+		"br_immed_retired",
 		"bridge:br_fdb_add",
 		"sched:sched_switch",
 		"",

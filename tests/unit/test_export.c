@@ -6,6 +6,7 @@
 #include "test_code.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -304,6 +305,24 @@ static void test_figure(void)
 	export_world_end(&w);
 }
 
+/* Blanks, what parts and what a terminal obeys, U+009B in UTF-8 too; other letters stay. */
+static void test_words_of_others(void)
+{
+	struct export_world w;
+	char value[64];
+	size_t size;
+	int rc;
+
+	export_world_fill(&w);
+	CU_ASSERT_EQUAL(pathprof_branch_profile_name(&w.profile, "/x/m\303\242de \302\23331m;\033",
+						     NULL, NULL),
+			0);
+	char *csv = written(&w, PATHPROF_FORMAT_CSV, NULL, &rc, &size);
+	CU_ASSERT_STRING_EQUAL(value_of(csv, "# binary=", value), "/x/m\303\242de___31m__");
+	free(csv);
+	export_world_end(&w);
+}
+
 /* Without symbols, as views name such functions. */
 static void test_folded_nameless(void)
 {
@@ -319,6 +338,36 @@ static void test_folded_nameless(void)
 	snprintf(want, sizeof(want), "made@%.12s;made+0x%x 30\nmade@%.12s;made+0x%x 8\n", id,
 		 EXPORT_WORLD_AT, id, EXPORT_WORLD_AT + 0x20);
 	CU_ASSERT_TRUE(writes(&w, PATHPROF_FORMAT_FOLDED, NULL, want));
+	export_world_end(&w);
+}
+
+/* The longest name that a file may have leaves room for the build-id. */
+static void test_folded_long_name(void)
+{
+	char path[4 + NAME_MAX] = "/x/", id[PATHPROF_BUILD_ID_TEXT_LEN], want[2 * NAME_MAX];
+	struct export_world w;
+
+	memset(path + 3, 'n', NAME_MAX);
+	export_world_begin(&w);
+	export_world_range(&w, 0x20, 0x21, false, 4);
+	export_world_settle(&w);
+	CU_ASSERT_EQUAL(pathprof_branch_profile_name(&w.profile, path, NULL, NULL), 0);
+	pathprof_build_id_text(&w.graph->build_id, id);
+	snprintf(want, sizeof(want), "%s@%.12s;g 8\n", path + 3, id);
+	CU_ASSERT_TRUE(writes(&w, PATHPROF_FORMAT_FOLDED, NULL, want));
+	export_world_end(&w);
+}
+
+/* A line has one end in no function at most: nothing is said of functions without a symbol. */
+static void test_fdata_nameless(void)
+{
+	struct export_world w;
+
+	export_world_begin_with(&w, false);
+	export_world_branch(&w, 0x0a, 0x02, 30, 3);
+	export_world_range(&w, 0x02, 0x0c, false, 5);
+	export_world_settle(&w);
+	CU_ASSERT_TRUE(writes(&w, PATHPROF_FORMAT_BOLT_FDATA, NULL, ""));
 	export_world_end(&w);
 }
 
@@ -380,6 +429,33 @@ static void test_pprof(void)
 	for (size_t i = 0; i < p->n_comment; i++)
 		told |= !strncmp(p->string_table[p->comment[i]], "build-id=", 9);
 	CU_ASSERT_TRUE(told);
+	pp_pprof__profile__free_unpacked(p, NULL);
+	free(packed);
+	free(got);
+	export_world_end(&w);
+}
+
+/* The branch is one from the first byte of the file. */
+static void test_pprof_first_byte(void)
+{
+	struct export_world w;
+	PpPprof__Profile *p;
+	size_t size, packed_size;
+	int rc;
+
+	export_world_begin(&w);
+	CU_ASSERT_EQUAL(pathprof_branch_profile_add_branch(&w.profile, 0, EXPORT_WORLD_AT, 5, 0),
+			0);
+	export_world_settle(&w);
+	char *got = written(&w, PATHPROF_FORMAT_PPROF, NULL, &rc, &size);
+	CU_ASSERT_EQUAL_FATAL(rc, 0);
+	uint8_t *packed = unzip(got, size, &packed_size);
+	p = pp_pprof__profile__unpack(NULL, packed_size, packed);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+	if (!p)
+		return; /* for those who read without knowing CUnit */
+	CU_ASSERT_EQUAL_FATAL(p->n_location, 1);
+	CU_ASSERT_EQUAL(p->location[0]->n_line, 1);
 	pp_pprof__profile__free_unpacked(p, NULL);
 	free(packed);
 	free(got);
@@ -518,6 +594,15 @@ static bool same_ranges(const struct pathprof_branch_profile *a,
 	return true;
 }
 
+static uint64_t all_taken(const struct pathprof_branch_profile *p)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < p->branch_cnt; i++)
+		sum += p->branches[i].count;
+	return sum;
+}
+
 static void round_trip(enum pathprof_format format, const struct pathprof_export_options *options)
 {
 	struct export_world w;
@@ -532,6 +617,7 @@ static void round_trip(enum pathprof_format format, const struct pathprof_export
 			      0);
 	read_back(&reading, got, size);
 	CU_ASSERT_EQUAL(reading.profile.origin.refused, 0);
+	CU_ASSERT_EQUAL(reading.profile.origin.taken, all_taken(&reading.profile));
 	CU_ASSERT_TRUE(same_inside(&w.profile, &reading.profile));
 	CU_ASSERT_TRUE(same_ranges(&w.profile, &reading.profile));
 	CU_ASSERT_TRUE(writes_as(&w, &reading.profile, format, options, got));
@@ -577,6 +663,8 @@ static void test_fdata_round_trip(void)
 	CU_ASSERT_EQUAL(reading.profile.origin.refused, 0);
 	CU_ASSERT_TRUE(writes_as(&w, &reading.profile, PATHPROF_FORMAT_BOLT_FDATA, NULL, got));
 	CU_ASSERT_EQUAL(reading.profile.branch_cnt, 5);
+	/* 10 + 30 + 4 + 4 + 4: a fall-through is no taken branch */
+	CU_ASSERT_EQUAL(reading.profile.origin.taken, 52);
 	CU_ASSERT_EQUAL_FATAL(reading.profile.range_cnt, sizeof(ranges) / sizeof(ranges[0]));
 	for (uint32_t i = 0; i < reading.profile.range_cnt; i++) {
 		const struct pathprof_range_count *have = &reading.profile.ranges[i];
@@ -722,16 +810,33 @@ static void test_stacks(void)
 	fclose(file);
 }
 
+/* Characters that a terminal obeys go, U+009B in UTF-8 too; other letters stay. */
+static void test_frames_of_others(void)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	pathprof_export_frame(file, "a;b c\033\177\302\23331m\303\244\302");
+	fclose(file);
+	CU_ASSERT_STRING_EQUAL(text, "a:b c____31m\303\244\302");
+	free(text);
+}
+
 static const struct unit_test tests[] = {
 	{"BOLT's formats are the lines written by hand", test_bolt},
 	{"raw counts and tables are the lines written by hand", test_raw},
 	{"folded stacks count instructions", test_folded},
 	{"functions without a symbol are the binary and their start", test_folded_nameless},
+	{"a folded stack has the build-id of a binary with a long name", test_folded_long_name},
+	{"fdata says nothing of functions without a symbol", test_fdata_nameless},
 	{"folded stacks have callers, and the parts add up", test_folded_callers},
 	{"folded stacks count CPU time where a clock ran", test_folded_time},
 	{"an export says what it counts, and out of what", test_figure},
+	{"the origin holds no control characters", test_words_of_others},
 	{"pprof has CPU time first where a clock ran", test_pprof_time},
 	{"pprof's values, mapping and comments", test_pprof},
+	{"pprof's locations have a line each", test_pprof_first_byte},
 	{"pprof's duration stops at its end", test_pprof_of_all_times},
 	{"what is written is read back the same", test_round_trips},
 	{"fdata is read back by its symbols", test_fdata_round_trip},
@@ -740,5 +845,6 @@ static const struct unit_test tests[] = {
 	{"a file that cannot be written is an error", test_full_device},
 	{"frames of what was inlined, with lines", test_inlines},
 	{"stacks of any binaries, and a file that cannot be written", test_stacks},
+	{"a frame holds no control characters", test_frames_of_others},
 };
 UNIT_SUITE(export, tests)

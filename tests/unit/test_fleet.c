@@ -131,6 +131,42 @@ static void add_host(struct fleet *fleet, int which, double scatter, double samp
 	member->distribution = pathprof_tally_distribution(&member->tally);
 }
 
+static double weight_of(const struct build *build, const struct pathprof_fleet_member *member,
+			const char *function)
+{
+	double weight = 0;
+
+	for (size_t i = 0; i < build->cnt; i++) {
+		const struct pathprof_portable_row *row = &build->rows[i];
+		struct pathprof_event key;
+
+		pathprof_event_of_path(&key, pathprof_event_group(&build->id), row->start,
+				       row->length, row->outcomes, 0);
+		for (size_t e = 0; e < member->tally.cnt; e++)
+			if (member->tally.events[e].key_lo == key.key_lo &&
+			    !strcmp(row->function_name, function))
+				weight += member->tally.events[e].weight;
+	}
+	return weight;
+}
+
+#define NOBODY SIZE_MAX
+
+/* The share of all paths of a function: of one member, or of all others together. */
+static double share_of(const struct build *build, const struct pathprof_fleet_group *group,
+		       size_t member, bool others, const char *function)
+{
+	double weight = 0, total = 0;
+
+	for (size_t i = 0; i < group->member_cnt; i++) {
+		if ((i != member) != others)
+			continue;
+		weight += weight_of(build, &group->members[i], function);
+		total += group->members[i].tally.total;
+	}
+	return weight / total;
+}
+
 /* Hosts of both builds; so many of those of the new one have a tenth of their flow moved. */
 static struct pathprof_release_verdict judge(struct fleet *fleet, size_t before, size_t now,
 					     double scatter, size_t moved)
@@ -204,6 +240,17 @@ static void test_verdict(void)
 	/* event 12 is of the third function */
 	CU_ASSERT_STRING_EQUAL(v.moved[0].name, "two");
 	CU_ASSERT(v.moved[0].now > v.moved[0].before + 0.05);
+	for (size_t i = 0; i < v.moved_cnt; i++) {
+		const struct pathprof_fleet_moved *moved = &v.moved[i];
+
+		CU_ASSERT_DOUBLE_EQUAL(
+			moved->before,
+			share_of(&fleet->before, &fleet->groups[0], NOBODY, true, moved->name),
+			1e-9);
+		CU_ASSERT_DOUBLE_EQUAL(
+			moved->now,
+			share_of(&fleet->now, &fleet->groups[1], NOBODY, true, moved->name), 1e-9);
+	}
 	/* fewer than half of the hosts */
 	v = judge(fleet, 6, 9, 0.1, 4);
 	CU_ASSERT(v.judged && !v.found);
@@ -257,6 +304,14 @@ static void test_hosts(void)
 	CU_ASSERT_FATAL(cnt > 0);
 	CU_ASSERT_STRING_EQUAL(moved[0].name, "two");
 	CU_ASSERT(moved[0].now > moved[0].before + 0.1);
+	for (size_t i = 0; i < cnt; i++) {
+		CU_ASSERT_DOUBLE_EQUAL(moved[i].before,
+				       share_of(&fleet->before, group, 2, true, moved[i].name),
+				       1e-9);
+		CU_ASSERT_DOUBLE_EQUAL(moved[i].now,
+				       share_of(&fleet->before, group, 2, false, moved[i].name),
+				       1e-9);
+	}
 	clear(fleet);
 	for (size_t h = 0; h < 2; h++)
 		add_host(fleet, 0, 0.1, 1000, 0);

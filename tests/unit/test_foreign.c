@@ -10,17 +10,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 /* ---------------------------------------------------------------- who opens what */
@@ -173,6 +179,86 @@ static void test_no_way_out_of_a_root(void)
 	/* the links would have led there */
 	CU_ASSERT(reads(PATHPROF_OWN_ROOT, in_dir(dir, "root/bad"), "outside"));
 	CU_ASSERT(reads(PATHPROF_OWN_ROOT, in_dir(dir, "root/worse"), "outside"));
+	close(root_fd);
+}
+
+/* ---------------------------------------------------------------- others rename meanwhile */
+
+/* Calls of the handler below have this as a fifth argument, which openat2 has not. */
+#define LET_THROUGH 0x706174u
+
+static volatile sig_atomic_t give_up_cnt;
+
+/* In place of the kernel, which gives up so often, and then finds the file. */
+static void on_openat2(int number, siginfo_t *info, void *context)
+{
+	greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
+	long fd = -1;
+
+	(void)number;
+	(void)info;
+	errno = EAGAIN;
+	if (give_up_cnt > 0)
+		give_up_cnt--;
+	else
+		fd = syscall(SYS_openat2, r[REG_RDI], r[REG_RSI], r[REG_RDX], r[REG_R10],
+			     (unsigned long)LET_THROUGH);
+	r[REG_RAX] = fd < 0 ? -errno : fd;
+}
+
+static bool trap_openat2(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[4])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, LET_THROUGH, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
+	const struct sigaction action = {.sa_sigaction = on_openat2, .sa_flags = SA_SIGINFO};
+
+	return !sigaction(SIGSYS, &action, NULL) && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+	       !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+/* A look's result when the kernel gives up so often; 0: a file. */
+static int look_while_others_rename(int root_fd, int times)
+{
+	pid_t child = fork();
+	int status = 0;
+
+	if (child == 0) {
+		int r = trap_openat2() ? 0 : -ENOTSUP;
+
+		give_up_cnt = times;
+		r = r ? r : pathprof_foreign_look(root_fd, "folder/../file");
+		_exit(r >= 0 ? 0 : -r);
+	}
+	CU_ASSERT_EQUAL_FATAL(waitpid(child, &status, 0), child);
+	CU_ASSERT(WIFEXITED(status));
+	return -WEXITSTATUS(status);
+}
+
+static void test_others_rename(void)
+{
+	const char *dir = unit_tmpdir();
+	int root_fd, r;
+
+	CU_ASSERT_EQUAL(mkdir(in_dir(dir, "busy"), 0700), 0);
+	CU_ASSERT_EQUAL(mkdir(in_dir(dir, "busy/folder"), 0700), 0);
+	make_file(in_dir(dir, "busy/file"), "file", 4);
+	root_fd = open(in_dir(dir, "busy"), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	r = look_while_others_rename(root_fd, 0);
+	if (r == -ENOSYS || r == -ENOTSUP) {
+		unit_skip("this kernel has no openat2 (Linux 5.6), or no filters");
+	} else {
+		CU_ASSERT_EQUAL(r, 0);
+		CU_ASSERT_EQUAL(look_while_others_rename(root_fd, 3), 0);
+		/* but not for ever */
+		CU_ASSERT_EQUAL(look_while_others_rename(root_fd, 100000), -EAGAIN);
+	}
 	close(root_fd);
 }
 
@@ -390,6 +476,7 @@ static const struct unit_test tests[] = {
 	{"this test's watch notices what is opened", test_watch_notices},
 	{"files of the kernel are not opened", test_files_of_the_kernel},
 	{"no link leads out of a root", test_no_way_out_of_a_root},
+	{"a name is looked up again when others rename meanwhile", test_others_rename},
 	{"a process' root", test_root_of_a_process},
 	{"a leased file does not hold us up", test_leased_file},
 	{"what common parts are said to lie in is looked at first", test_common_parts},

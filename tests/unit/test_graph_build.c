@@ -4,12 +4,16 @@
  * random bytes, where only the shape is; and on real files, against random walks by an interpreter
  * of its own, which decodes with Zydis alone and throws a coin at each conditional branch.
  */
+#include "../../libprofile/src/graph/pp_builder.h"
+
 #include "elf_writer.h"
+#include "failing_memory.h"
 #include "pathprof/graph.h"
 #include "test_code.h"
 #include "unit.h"
 
 #include <Zydis/Zydis.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -377,6 +381,12 @@ static void test_bounds(void)
 		{"less something", "\x83\xe8\x05\x83\xf8\x02\x77\x28", 8, 3},
 		{"compared before", "\x83\xf8\x07\x77\x2b\x83\xe8\x05", 8, 3},
 		{"on the stack", "\x83\x7d\xec\x02\x77\x2a\x8b\x45\xec", 9, 3},
+		/* cmp [rbp-20], 2; ja 30; add [rbp-20], 3; mov eax, [rbp-20] */
+		{"more on the stack", "\x83\x7d\xec\x02\x77\x2a\x83\x45\xec\x03\x8b\x45\xec", 13,
+		 6},
+		/* the same, and or [rbp-20], 4 */
+		{"other on the stack", "\x83\x7d\xec\x02\x77\x2a\x83\x4d\xec\x04\x8b\x45\xec", 13,
+		 8},
 		{"subtracted", "\x89\xc1\x89\x4d\xec\x83\xe8\x03\x73\x26\x8b\x45\xec", 13, 3},
 		{"two branches", "\x83\xf8\x02\x74\x2b\x77\x29", 7, 3},          /* je 30; ja 30 */
 		{"taken", "\x83\xf8\x02\x76\x01\xc3", 6, 3},                     /* jbe 6; ret */
@@ -457,6 +467,24 @@ static void test_table_forms(void)
 	}
 }
 
+/* A spilled table's address that is changed there is not known: add [rsp-8], 4 */
+static void test_changed_table(void)
+{
+	struct elf_writer w;
+	struct pathprof_graph *g;
+
+	elf_writer_init(&w);
+	elf_writer_symbol(&w, "f", 0x00, 0x40, GLOBAL);
+	put_cases(&w);
+	PUT(&w, 0x00,
+	    "\x48\x8d\x0d\xf9\x1f\x00\x00\x48\x89\x4c\x24\xf8\x48\x83\x44\x24\xf8\x04"
+	    "\x83\xf8\x02\x77\x19\x48\x8b\x4c\x24\xf8\x48\x63\x04\x81\x48\x01\xc8\xff\xe0");
+	g = build_written(&w);
+	CU_ASSERT_EQUAL(g->stats.switch_cnt, 0);
+	CU_ASSERT_EQUAL(g->stats.unresolved_cnt, 1);
+	pathprof_graph_free(g);
+}
+
 /* A table longer than its guard says nothing of, up to where it leads out of the function. */
 static void test_table_end(void)
 {
@@ -509,18 +537,42 @@ static void test_guesses(void)
 	pathprof_graph_free(g);
 }
 
-/* With the frame gone it is a tail call: mov rax, [rdi]; add rsp, 8; jmp [rax + 8]. */
-static void test_tail_by_pointer(void)
+/* A gap that ends with its segment is one place, and leaves the cold part's to be found. */
+static void test_guesses_at_end(void)
 {
 	struct elf_writer w;
 	struct pathprof_graph *g;
 
 	elf_writer_init(&w);
-	elf_writer_symbol(&w, "f", 0x00, 0x10, GLOBAL);
-	elf_writer_symbol(&w, "g", 0x10, 0x10, GLOBAL);
-	PUT(&w, 0x00, "\x50\x48\x8b\x07\x48\x83\xc4\x08\xff\x60\x08");
-	put_call(&w, 0x10, 0x00);
-	PUT(&w, 0x15, "\xc3");
+	elf_writer_symbol(&w, "f", WRITER_PAGE - 0x10, 0x10, GLOBAL);
+	elf_writer_symbol(&w, "f.cold", 0x100, 0x10, GLOBAL);
+	PUT(&w, 0x100, "\xc3\xc3");
+	/* push rbx; jmp [rsi]; 13 times ret */
+	PUT(&w, WRITER_PAGE - 0x10,
+	    "\x53\xff\x26\xc3\xc3\xc3\xc3\xc3\xc3\xc3\xc3\xc3\xc3\xc3\xc3\xc3");
+	g = build_written(&w);
+	expect(g, "f", " ff0-ff3:g101,gff3 ff3-ff4 100-101 101-102");
+	CU_ASSERT_EQUAL(g->stats.unresolved_cnt, 1);
+	pathprof_graph_free(g);
+}
+
+/* With the frame gone it is a tail call: mov rax, [rdi]; add rsp, 8; jmp [rax + 8]. */
+static void put_tail_by_pointer(struct elf_writer *w)
+{
+	elf_writer_init(w);
+	elf_writer_symbol(w, "f", 0x00, 0x10, GLOBAL);
+	elf_writer_symbol(w, "g", 0x10, 0x10, GLOBAL);
+	PUT(w, 0x00, "\x50\x48\x8b\x07\x48\x83\xc4\x08\xff\x60\x08");
+	put_call(w, 0x10, 0x00);
+	PUT(w, 0x15, "\xc3");
+}
+
+static void test_tail_by_pointer(void)
+{
+	struct elf_writer w;
+	struct pathprof_graph *g;
+
+	put_tail_by_pointer(&w);
 	g = build_written(&w);
 	expect(g, "f", " 0-b");
 	expect(g, "g", " 10-15:c15,C0 15-16");
@@ -897,6 +949,64 @@ static void test_again(void)
 	pathprof_code_free(code);
 }
 
+/* Too little memory leaves out symbols and frames of a file, which is meant: they are read before.
+ */
+static struct pathprof_code *open_with_tables(const struct elf_writer *w)
+{
+	struct pathprof_code *code = elf_writer_open(w);
+	const struct pp_symbol *symbols;
+	const struct pp_frame *frames;
+
+	CU_ASSERT(pp_symbols_all(code, &symbols) > 0);
+	(void)pp_frames_all(code, &frames);
+	return code;
+}
+
+/* Too little memory is an error: a jump is not taken for another kind. */
+static void test_no_memory(void)
+{
+	struct pathprof_graph *whole = NULL;
+	struct elf_writer w;
+	bool has_failed = false;
+
+	put_tail_by_pointer(&w);
+	for (unsigned int number = 0; number <= 1 || has_failed; number++) {
+		struct pathprof_code *code = open_with_tables(&w);
+		struct pathprof_graph *g = NULL;
+		int rc;
+
+		failing_memory_begin(number);
+		rc = pathprof_graph_build(&g, code, NULL, NULL, NULL);
+		has_failed = failing_memory_end();
+		pathprof_code_free(code);
+		CU_ASSERT_FATAL(whole || g);
+		CU_ASSERT(rc < 0 || !whole || same_graphs(whole, g));
+		if (!whole)
+			whole = g;
+		else
+			pathprof_graph_free(g);
+	}
+	pathprof_graph_free(whole);
+}
+
+/* A file that cannot be read was not cut off: half a graph would be kept. */
+static void test_unreadable(void)
+{
+	int directory = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct pathprof_code *code;
+	struct pp_text text = {0};
+	struct elf_writer w;
+
+	put_tail_by_pointer(&w);
+	code = elf_writer_open(&w);
+	CU_ASSERT_FATAL(directory >= 0);
+	CU_ASSERT_FATAL(dup3(directory, code->fd, O_CLOEXEC) == code->fd);
+	CU_ASSERT_EQUAL(pp_text_read(&text, code), -EISDIR);
+	pp_text_release(&text);
+	close(directory);
+	pathprof_code_free(code);
+}
+
 static const struct unit_test tests[] = {
 	{"branches, calls and tail calls by hand", test_branches},
 	{"calls far and traps with a number come back", test_far},
@@ -908,9 +1018,13 @@ static const struct unit_test tests[] = {
 	{"a part that is jumped into is joined", test_joined},
 	{"an index is bound wherever it was compared", test_bounds},
 	{"jump tables of all forms", test_table_forms},
+	{"a table whose address was changed is not read", test_changed_table},
 	{"an unbounded table ends where it leads out", test_table_end},
 	{"a jump not understood is given guesses", test_guesses},
+	{"a gap at a segment's end is one guess", test_guesses_at_end},
 	{"a jump with the frame gone is a tail call", test_tail_by_pointer},
+	{"with too little memory there is no graph", test_no_memory},
+	{"a file that cannot be read has no graph", test_unreadable},
 	{"random code gives graphs of the promised shape", test_random_code},
 	{"random walks through files stay on edges", test_walks},
 	{"planted faults are caught", test_planted},

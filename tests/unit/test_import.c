@@ -4,10 +4,12 @@
  * (import_world.h), wherever the program was mapped.
  */
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../libprofile/src/recording/pp_import_counts.h"
+#include "../../libprofile/src/recording/pp_import_window.h"
 #include "import_world.h"
 #include "unit.h"
 
@@ -281,6 +283,69 @@ static void test_time(void)
 	import_world_close(w);
 }
 
+/* No sum of a recording's clock and an offset leaves 64 bits. */
+static void test_far_times(void)
+{
+	const uint64_t far = (UINT64_C(1) << 63) + 5;
+	struct import_world *w = import_world_open(16);
+
+	import_map(w, 10, BASE, "/bin/prog");
+	import_sample(w, 10, 0, far);
+	import_sample(w, 10, 0, far + 2 * SECOND);
+	import_finish(w);
+	CU_ASSERT(import_are_same(&w->got, &w->want));
+	CU_ASSERT_EQUAL(w->window_cnt, 2);
+	CU_ASSERT_EQUAL(w->begins[0], (int64_t)(1000 * SECOND));
+	CU_ASSERT_EQUAL(w->begins[1], (int64_t)(1002 * SECOND));
+	CU_ASSERT_EQUAL(w->ends[1], (int64_t)(1002 * SECOND));
+	import_world_close(w);
+}
+
+struct stored {
+	size_t window_cnt;
+	uint64_t edge_cnt, dropped_cnt;
+};
+
+static int count_window(void *context, const struct pathprof_profile *p,
+			const struct pathprof_ranges *ranges, struct pathprof_error *error)
+{
+	struct stored *stored = context;
+
+	stored->window_cnt++;
+	stored->edge_cnt += p->edge_cnt;
+	stored->dropped_cnt += p->totals.drops[PATHPROF_DROP_TABLE_FULL];
+	return 0;
+}
+
+/* Samples older than what came before, as of recordings one behind the other, fill windows, too. */
+static void test_late(void)
+{
+	const uint64_t start = BASE + 0x9000000, edge_cnt = 5000 * DEPTH;
+	const struct pathprof_import_config config = {.format = PATHPROF_FORMAT_PERF_DATA,
+						      .window_ns = 100 * SECOND};
+	struct import_world *w = import_world_open(15);
+	struct stored stored = {.window_cnt = 0};
+	struct import_stack s;
+
+	pathprof_import_free(w->import);
+	w->out = (struct pathprof_import_sink){&stored, count_window};
+	CU_ASSERT_EQUAL_FATAL(pathprof_import_new(&w->import, &config, &w->files, &w->out, NULL),
+			      0);
+	w->sink = pathprof_import_records(w->import);
+	import_map(w, 10, start, "/lib/nowhere.so");
+	for (uint64_t i = 0; i < edge_cnt;) {
+		s.cnt = 0;
+		for (; s.cnt < DEPTH; i++)
+			import_put(&s, start + 8 * i, start);
+		CU_ASSERT_EQUAL(import_send(w, &s, 10, i == DEPTH ? 10 * SECOND : 9 * SECOND), 0);
+	}
+	import_finish(w);
+	CU_ASSERT(stored.window_cnt >= 2);
+	CU_ASSERT_EQUAL(stored.edge_cnt, edge_cnt);
+	CU_ASSERT_EQUAL(stored.dropped_cnt, 0);
+	import_world_close(w);
+}
+
 static void test_repeats(void)
 {
 	struct import_world *w = import_world_open(4);
@@ -412,6 +477,40 @@ static void test_counts(void)
 	import_world_close(w);
 }
 
+/* ---------------------------------------------------------------- ranges */
+
+/* Ranges of binaries that no edge has named: each keeps its own, however many there are. */
+static void test_ranges_of_many(void)
+{
+	static const struct pathprof_build_id none;
+	static const struct pathprof_import_files files;
+	struct pp_import_window window = {.files = &files};
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&window.profile, 1 << 20), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_import_images_new(&window.images, &files), 0);
+	for (uint32_t i = 0; i < 300; i++) {
+		uint64_t at = (uint64_t)i << PP_IMAGE_SHIFT | PP_IMAGE_NOCODE;
+		uint32_t number;
+		char name[32];
+
+		snprintf(name, sizeof(name), "/nowhere/%u", i);
+		CU_ASSERT_EQUAL(pp_import_images_get(window.images, name, &none, &number), 0);
+		CU_ASSERT_EQUAL(number, i);
+		pp_import_window_add_range(&window, at + 1, at + 2, at + 3, 1);
+	}
+	CU_ASSERT_EQUAL(pp_import_window_find_ranges(&window), 0);
+	CU_ASSERT_EQUAL_FATAL(window.found.cnt, 300);
+	for (uint32_t i = 0; i < 300; i++) {
+		const struct pathprof_build_id *id = &pp_import_images_at(window.images, i)->id;
+
+		CU_ASSERT(pathprof_build_id_equal(window.found.rows[i].from_id, id));
+		CU_ASSERT(pathprof_build_id_equal(window.found.rows[i].to_id, id));
+	}
+	pp_import_window_clear(&window);
+	pp_import_window_release(&window);
+	pp_import_images_free(window.images);
+}
+
 /* ---------------------------------------------------------------- paths of windows */
 
 struct seen {
@@ -482,10 +581,13 @@ static const struct unit_test tests[] = {
 	{"stacks of some kinds of branches leave edges only", test_filtered},
 	{"more edges than tables hold", test_full_tables},
 	{"windows end by the recording's time", test_time},
+	{"times beyond 2^63 do no harm", test_far_times},
+	{"samples that come late fill windows, too", test_late},
 	{"what was seen repeatedly weighs as much", test_repeats},
 	{"what was never taken lies between neighbours", test_untaken},
 	{"entries that cannot be are counted by reason", test_nonsense},
 	{"counted branches become edges and whole paths", test_counts},
+	{"ranges keep their binaries, however many there are", test_ranges_of_many},
 	{"paths straight from runs are those of their branches", test_straight_from_runs},
 };
 UNIT_SUITE(import, tests)

@@ -139,6 +139,49 @@ static void test_bursts(void)
 				       (double)group.distributions[h].total / 10, 1e-6);
 }
 
+/* 1000 samples each of one event, in bursts; of one member so much of it is another event. */
+static void make_always(double flow, double burst)
+{
+	for (size_t h = 0; h < MEMBERS; h++)
+		for (size_t i = 0; i <= EVENTS; i++)
+			group.events[h][i] =
+				(struct pathprof_event){.key_lo = i, .weight = i ? 0 : 1000};
+	move(7, 1, flow);
+	for (size_t h = 0; h < MEMBERS; h++)
+		for (size_t i = 0; i <= EVENTS; i++)
+			group.events[h][i].squares =
+				group.events[h][i].weight * (burst + 0.01 * (double)h);
+}
+
+/* An event that all others always run, or never, leaves no chance: the distance is finite. */
+static void test_always(void)
+{
+	for (int flow = 2; flow <= 9; flow++)
+		for (int burst = 1; burst <= 3; burst++) {
+			make_always(0.1 * flow, burst);
+			CU_ASSERT_EQUAL(find(MEMBERS), 0);
+			CU_ASSERT(group.outliers[7].distance > 100);
+			CU_ASSERT(group.outliers[7].distance < 1e6);
+			CU_ASSERT(group.outliers[7].found);
+			CU_ASSERT_EQUAL(found_cnt(), 1);
+		}
+}
+
+/* Members of hardly any samples beside a large one: no distance is below 0. */
+static void test_thin(void)
+{
+	for (size_t h = 0; h < MEMBERS; h++)
+		for (size_t i = 0; i <= EVENTS; i++)
+			group.events[h][i] = (struct pathprof_event){.key_lo = i};
+	for (size_t h = 0; h < MEMBERS; h++)
+		group.events[h][h % 2].weight = group.events[h][h % 2].squares = 1;
+	for (size_t i = 0; i < 2; i++)
+		group.events[0][i].weight = group.events[0][i].squares = 30;
+	CU_ASSERT_EQUAL(find(MEMBERS), 0);
+	for (size_t h = 0; h < MEMBERS; h++)
+		CU_ASSERT(group.outliers[h].distance >= 0 && group.outliers[h].distance < 100);
+}
+
 static void test_refused(void)
 {
 	make_group(0, 4000, 1);
@@ -165,6 +208,8 @@ static const struct unit_test tests[] = {
 	{"members that only scatter are not named", test_alike},
 	{"one whose flow moved is named, whatever the others scatter", test_moved},
 	{"samples of one burst count once", test_bursts},
+	{"one that differs in what all others always run is named", test_always},
+	{"no distance is below 0 where samples are few", test_thin},
 	{"what cannot be judged is refused", test_refused},
 };
 UNIT_SUITE(outliers, tests)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Names in parcels: they are read as they were written, and a sender tells each once. Their bounds,
- * and damage, are in test_parcel.c.
+ * and damage, are in test_parcel_refused.c.
  */
 #include "unit.h"
 
@@ -55,9 +55,9 @@ static void add_names(struct pathprof_parcel *parcel, uint32_t build, uint32_t c
 		/* not in the order in which they travel */
 		snprintf(text, sizeof(text), "function %u", i);
 		CU_ASSERT_EQUAL(pathprof_parcel_add_function(
-					names, (uint64_t)(cnt - i) << 52 | build, i, text),
+					parcel, names, (uint64_t)(cnt - i) << 52 | build, i, text),
 				0);
-		CU_ASSERT_EQUAL(pathprof_parcel_add_portable(names, &portable), 0);
+		CU_ASSERT_EQUAL(pathprof_parcel_add_portable(parcel, names, &portable), 0);
 	}
 	names->keys = calloc(cnt + 1ul, sizeof(*names->keys));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(names->keys);
@@ -111,7 +111,43 @@ static void test_function_names(void)
 	char text[PATHPROF_PARCEL_FUNCTION_BYTES + 2];
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = 0;
-	CU_ASSERT_EQUAL(pathprof_parcel_add_function(&parcel.names[0], 1, 1, text), -E2BIG);
+	CU_ASSERT_EQUAL(pathprof_parcel_add_function(&parcel, &parcel.names[0], 1, 1, text),
+			-E2BIG);
+	pathprof_parcel_release(&parcel);
+}
+
+/* A function and a path more of that build. */
+static int add_one(struct pathprof_parcel *parcel, uint32_t build)
+{
+	static const struct pathprof_parcel_portable portable = {.start = 1};
+	const struct pathprof_build_id *id = &parcel->parts[0].profile.binaries[build].id;
+	struct pathprof_parcel_names *names = pathprof_parcel_names_of(parcel, id);
+	int r;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(names);
+	r = pathprof_parcel_add_function(parcel, names, 1, 1, "one");
+	CU_ASSERT_EQUAL(pathprof_parcel_add_portable(parcel, names, &portable), r);
+	return r;
+}
+
+/* Names beyond the bound are left out, so that the counts can be sent all the same. */
+static void test_many_names(void)
+{
+	struct pathprof_parcel parcel;
+	struct pathprof_error error = {""};
+	uint8_t *bytes = NULL;
+	size_t len = 0;
+
+	make_two_builds(&parcel);
+	for (uint32_t i = 1; i < PATHPROF_PARCEL_FUNCTIONS_MAX; i++)
+		CU_ASSERT_EQUAL(add_one(&parcel, 0), 0);
+	CU_ASSERT_EQUAL(add_one(&parcel, 1), 0);
+	CU_ASSERT_EQUAL(add_one(&parcel, 1), -E2BIG);
+	CU_ASSERT_EQUAL(pathprof_parcel_write(&parcel, &bytes, &len, &error), 0);
+	free(bytes);
+	/* without them there is room again */
+	pathprof_parcel_names_release(&parcel);
+	CU_ASSERT_EQUAL(add_one(&parcel, 1), 0);
 	pathprof_parcel_release(&parcel);
 }
 
@@ -173,6 +209,7 @@ static void test_namer(void)
 
 static const struct unit_test tests[] = {
 	{"names of functions and of paths are read as they were written", test_function_names},
+	{"names are as many as a parcel may have, over all builds", test_many_names},
 	{"names are told once, unless they are forgotten", test_namer},
 };
 UNIT_SUITE(parcel_names, tests)

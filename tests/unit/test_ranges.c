@@ -6,6 +6,7 @@
 #include "../../libprofile/src/code/pp_functions.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "elf_writer.h"
+#include "failing_memory.h"
 #include "test_code.h"
 #include "unit.h"
 
@@ -508,6 +510,44 @@ static void test_damage(void)
 	}
 }
 
+/* Too little memory leaves out symbols and frames of a file, which is meant: they are read before.
+ */
+static struct pathprof_code *open_with_tables(const struct elf_writer *w)
+{
+	struct pathprof_code *code = elf_writer_open(w);
+	const struct pp_symbol *symbols;
+	const struct pp_frame *frames;
+
+	CU_ASSERT(pp_symbols_all(code, &symbols) > 0);
+	(void)pp_frames_all(code, &frames);
+	return code;
+}
+
+/* Too little memory is an error: fewer ranges would be taken for all there are. */
+static void test_no_memory(void)
+{
+	struct elf_writer w;
+	size_t cnt = 0;
+	bool has_failed = false;
+
+	fill_lively(&w);
+	for (unsigned int number = 0; number <= 1 || has_failed; number++) {
+		struct pathprof_code *code = open_with_tables(&w);
+		struct pp_ranges r = {0};
+		int rc;
+
+		failing_memory_begin(number);
+		rc = pp_ranges_read(&r, code);
+		has_failed = failing_memory_end();
+		if (!number)
+			cnt = r.cnt;
+		CU_ASSERT(rc == -ENOMEM || (rc == 0 && r.cnt == cnt));
+		pp_ranges_release(&r);
+		pathprof_code_free(code);
+	}
+	CU_ASSERT(cnt > 0);
+}
+
 static const struct unit_test tests[] = {
 	{"symbols and records of one address are one function", test_merge},
 	{"what lies within a function cuts it where the records say so", test_nested},
@@ -523,5 +563,6 @@ static const struct unit_test tests[] = {
 	{"every record of real files lies within ranges", test_real_files},
 	{"stubs are named for what they call", test_stubs},
 	{"damaged files keep the shape of ranges", test_damage},
+	{"with too little memory there are all ranges or none", test_no_memory},
 };
 UNIT_SUITE(ranges, tests)

@@ -43,6 +43,24 @@ static void test_script_columns(void)
 		{"cycles:u:      7f0011223344", "user 0 -1/-1 cpu -1 event 0*1 ip 7f0011223344 x1"},
 		{"   1234      10007 cycles:u:      7f0011223344",
 		 "user 0 1234/1234 cpu -1 event 0*10007 ip 7f0011223344 x1"},
+		/* An event that perf knows by its number alone. */
+		{"            bzip2  1234/1235  12.345678:      10007 raw 0x20c4:u:      "
+		 "7f0011223344",
+		 "user 12345678000 1234/1235 cpu -1 event 0*10007 ip 7f0011223344 x1"},
+		{"  1234/1235  12.345678: raw 0x20c4:",
+		 "user 12345678000 1234/1235 cpu -1 event 0*1 ip 0 x1"},
+		{"raw 0x20c4:u:      7f0011223344",
+		 "user 0 -1/-1 cpu -1 event 0*1 ip 7f0011223344 x1"},
+		{"   1234      10007 raw 0x20c4:u:      7f0011223344",
+		 "user 0 1234/1234 cpu -1 event 0*10007 ip 7f0011223344 x1"},
+		/* A period without an event. */
+		{"  1234/1235  12.345678:      10007     7f0011223344",
+		 "user 12345678000 1234/1235 cpu -1 event 0*10007 ip 7f0011223344 x1"},
+		{"  1234/1235  12.345678:      10007 ",
+		 "user 12345678000 1234/1235 cpu -1 event 0*10007 ip 0 x1"},
+		{"   1234      10007      7f0011223344",
+		 "user 0 1234/1234 cpu -1 event 0*10007 ip 7f0011223344 x1"},
+		{"   1234      10007 ", "user 0 1234/1234 cpu -1 event 0*10007 ip 0 x1"},
 		{"  1234/1234 [000] K      1.000000: c:",
 		 "user 1000000000 1234/1234 cpu 0 event 0*1 ip 0 x1"},
 		{"          swapper     0/0     1.000000: c:  ffffffff81000010 x+0x1 "
@@ -268,6 +286,22 @@ static void test_script_events(void)
 	free(r.text);
 }
 
+/* perf prints an event so that it knows by its number alone. */
+static void test_script_raw_event(void)
+{
+	struct reading r;
+
+	r = reading_of_text(PERF, "bzip2  1/1  1.000000:      10007 raw 0x20c4:u: \n"
+				  "\t    7f0011223344 f (/usr/bin/x)\n"
+				  " 0x10/0x20/P/-/-/0 \n");
+	CU_ASSERT_EQUAL(r.result, 0);
+	CU_ASSERT_STRING_EQUAL(r.error.text, "");
+	CU_ASSERT_STRING_EQUAL(
+		r.text, "user 1000000000 1/1 cpu -1 event 0*10007 ip 7f0011223344 x1 10>20P\n");
+	CU_ASSERT_STRING_EQUAL(r.event, "raw 0x20c4:u");
+	free(r.text);
+}
+
 static void test_script_cut_off(void)
 {
 	struct reading r;
@@ -295,6 +329,8 @@ static void test_script_errors(void)
 		 "expected a branch 0xFROM/0xTO/P/-/-/CYCLES at column 36, found \"x\""},
 		{" 1/1 0x1/0x2/Q/-/-/0 0x1/0x2/P/-/-/0\n", "expected a branch"},
 		{" 1/1 0x1/0x2/P/-/-/0 0x1/0x2 0x1/0x2/P/-/-/0\n", "expected a branch"},
+		{" 1/1 raw 0x20c4:u: 0x1/2/P/-/-/0\n", "expected a branch"},
+		{" 1/1 raw 0x20c4 0x1/0x2/P/-/-/0\n", "expected a branch"},
 		{" 1/1 0x1/2/P/-/-/0\n", "expected a branch"},
 		{" 1/1 0x12345678123456781/0x2/P/-/-/0\n", "expected a branch"},
 		{" 1/1 0x1/0x2/P/Y/-/0\n", "expected a branch"},
@@ -429,6 +465,7 @@ static const struct unit_test tests[] = {
 	{"perf script: processes", test_script_processes},
 	{"perf script: other records and comments", test_script_other_records},
 	{"perf script: events by name", test_script_events},
+	{"perf script: an event by number", test_script_raw_event},
 	{"perf script: a text cut off", test_script_cut_off},
 	{"perf script: what is wrong with a line", test_script_errors},
 	{"perf script: symbols and build-ids instead of addresses", test_script_kinds_not_read},

@@ -7,13 +7,18 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #define PERF PATHPROF_FORMAT_PERF_SCRIPT
 #define BARE PATHPROF_FORMAT_PROFGEN_PERFSCRIPT
+
+#define PAUSE_US 20000
 
 /* ---------------------------------------------------------------- lines */
 
@@ -315,6 +320,141 @@ static void test_damage(void)
 	}
 }
 
+/* ---------------------------------------------------------------- packed */
+
+/* The text, as zstd packs it in two frames, reads as it is. */
+static void check_packed(const char *text, size_t len)
+{
+	struct reading plain = reading_of_bytes(PATHPROF_FORMAT_BOLT_PREAGG, text, len), packed;
+	size_t room = ZSTD_compressBound(len), first, second;
+	char *bytes = malloc(2 * room);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
+	first = ZSTD_compress(bytes, room, text, len / 2, 1);
+	CU_ASSERT_FATAL(!ZSTD_isError(first));
+	second = ZSTD_compress(bytes + first, room, text + len / 2, len - len / 2, 1);
+	CU_ASSERT_FATAL(!ZSTD_isError(second));
+	packed = reading_of_bytes(PATHPROF_FORMAT_BOLT_PREAGG, bytes, first + second);
+	CU_ASSERT_EQUAL(plain.result, 0);
+	CU_ASSERT_EQUAL(packed.result, 0);
+	CU_ASSERT_STRING_EQUAL(packed.error.text, "");
+	CU_ASSERT_STRING_EQUAL(packed.text, plain.text);
+	free(plain.text);
+	free(packed.text);
+	free(bytes);
+}
+
+static void *write_later(void *argument)
+{
+	usleep(PAUSE_US);
+	return write_slowly(argument);
+}
+
+/* A writer's first bytes may be too few to tell that they are packed. */
+static void test_packed_in_a_slow_pipe(void)
+{
+	static const char text[] = "B 1 2 3 4\n";
+	struct reading plain = reading_of_bytes(PATHPROF_FORMAT_BOLT_PREAGG, text, strlen(text));
+	struct slow_pipe writer;
+	struct reading packed;
+	pthread_t thread;
+	char bytes[256];
+	size_t len = ZSTD_compress(bytes, sizeof(bytes), text, strlen(text), 1);
+	int ends[2];
+
+	CU_ASSERT_FATAL(!ZSTD_isError(len));
+	CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+	CU_ASSERT_EQUAL_FATAL(write(ends[1], bytes, 3), 3);
+	writer = (struct slow_pipe){ends[1], bytes + 3, len - 3};
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, write_later, &writer), 0);
+	packed = reading_of_fd(PATHPROF_FORMAT_BOLT_PREAGG, ends[0]);
+	pthread_join(thread, NULL);
+	close(ends[0]);
+	CU_ASSERT_EQUAL(packed.result, 0);
+	CU_ASSERT_STRING_EQUAL(packed.error.text, "");
+	CU_ASSERT_STRING_EQUAL(packed.text, plain.text);
+	free(plain.text);
+	free(packed.text);
+}
+
+/* A frame as `zstd --long=31` writes it: a window of 2 GiB, then one byte as it is. */
+static void test_packed_with_large_window(void)
+{
+	static const char frame[] = "\x28\xb5\x2f\xfd\x00\xa8\x09\x00\x00"
+				    "B";
+	struct reading r = reading_of_bytes(PATHPROF_FORMAT_BOLT_PREAGG, frame, sizeof(frame) - 1);
+
+	CU_ASSERT_EQUAL(r.result, -EFBIG);
+	CU_ASSERT_PTR_NOT_NULL(strstr(r.error.text, "unpack it first (zstd -d --long=31)"));
+	free(r.text);
+}
+
+/* In files that may not grow; the message says where they are made. */
+static struct reading read_without_room(const char *bytes, size_t len)
+{
+	struct rlimit limit;
+	struct reading r;
+	int packed[2];
+
+	CU_ASSERT_EQUAL_FATAL(pipe(packed), 0);
+	CU_ASSERT_EQUAL_FATAL(write(packed[1], bytes, len), (ssize_t)len);
+	close(packed[1]);
+	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, limit.rlim_max});
+	r = reading_of_fd(PATHPROF_FORMAT_BOLT_PREAGG, packed[0]);
+	setrlimit(RLIMIT_FSIZE, &limit);
+	signal(SIGXFSZ, SIG_DFL);
+	close(packed[0]);
+	return r;
+}
+
+static void test_empty_tmpdir(void)
+{
+	static const char text[] = "B 1 2 3 4\n";
+	const char *kept = getenv("TMPDIR");
+	char bytes[256], *before = kept ? strdup(kept) : NULL;
+	size_t len = ZSTD_compress(bytes, sizeof(bytes), text, strlen(text), 1);
+	struct reading r;
+
+	setenv("TMPDIR", "", 1);
+	r = read_without_room(bytes, len);
+	if (before)
+		setenv("TMPDIR", before, 1);
+	else
+		unsetenv("TMPDIR");
+	CU_ASSERT_EQUAL(r.result, -EFBIG);
+	CU_ASSERT_PTR_NOT_NULL(strstr(r.error.text, "cannot be unpacked into /var/tmp: "));
+	free(before);
+	free(r.text);
+}
+
+/* So many bytes of counts; the caller frees them. */
+static char *text_of(size_t len)
+{
+	static const char line[] = "B 1 2 3 4\n";
+	size_t cnt = len / strlen(line) - 1;
+	int digits = (int)(len - cnt * strlen(line) - strlen("B 1 2 3 \n"));
+	char last[64];
+
+	snprintf(last, sizeof(last), "B 1 2 3 %0*d\n", digits, 4);
+	return reading_repeated("", line, cnt, last);
+}
+
+/* Frames that are as long as what is unpacked at a time, a byte less, and a byte more. */
+static void test_packed_sizes(void)
+{
+	const size_t piece = (size_t)256 << 10;
+
+	for (size_t frame = piece - 1; frame <= piece + 1; frame++) {
+		char *text = text_of(2 * frame);
+
+		CU_ASSERT_EQUAL(strlen(text), 2 * frame);
+		check_packed(text, 2 * frame);
+		free(text);
+	}
+}
+
 static const struct unit_test tests[] = {
 	{"lines as long as may be", test_line_length},
 	{"a NUL in a line", test_line_nul},
@@ -323,6 +463,10 @@ static const struct unit_test tests[] = {
 	{"many samples as they were written", test_many_samples},
 	{"many counts through a pipe", test_many_counts_from_a_pipe},
 	{"one wrong digit is found", test_planted_fault_is_found},
+	{"packed texts of any size", test_packed_sizes},
+	{"packed texts in a pipe that begins with three bytes", test_packed_in_a_slow_pipe},
+	{"a packed text with a window too large is named so", test_packed_with_large_window},
+	{"an empty TMPDIR is none", test_empty_tmpdir},
 	{"damaged texts end in an error or the end", test_damage},
 };
 UNIT_SUITE(recording_text, tests)

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -96,6 +97,20 @@ static void test_second_writer(void)
 	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_READ, &error), 0);
 	pathprof_store_free(store);
 	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_WRITE, &error), 0);
+}
+
+/* A disk that is full takes no process id into the lock. */
+static void test_second_writer_after_a_nameless(void)
+{
+	const char *dir = unit_tmpdir(), *file = world_file(dir, "db");
+	struct pathprof_error error = {""};
+	int fd = open(world_file(dir, "db.lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	CU_ASSERT_FATAL(fd >= 0);
+	CU_ASSERT_EQUAL(flock(fd, LOCK_EX), 0);
+	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_WRITE, &error), -EBUSY);
+	CU_ASSERT(strstr(error.text, "writes to this store: stop it") != NULL);
+	close(fd);
 }
 
 /* A writer that is gone may have left a child, which holds the lock for as long as it lives. */
@@ -414,17 +429,16 @@ static void test_older_is_read_beside_its_writer(void)
 	sqlite3_close(writer);
 }
 
-/* A large copy spills into a temporary file; without room for it, opening fails and says so. */
-static void test_older_without_room(void)
+static const char eighty_megabytes[] =
+	"PRAGMA wal_autocheckpoint=0; CREATE TABLE bulk(x BLOB); WITH RECURSIVE n(i) AS (SELECT 1"
+	" UNION ALL SELECT i + 1 FROM n WHERE i < 80) INSERT INTO bulk SELECT zeroblob(1000000)"
+	" FROM n";
+
+static void expect_no_room(const char *file)
 {
-	const char *file = world_file(unit_tmpdir(), "db");
 	struct pathprof_error error = {""};
 	struct rlimit limit, small;
 
-	make_of_schema(file, 1);
-	world_sqlite(file, "CREATE TABLE bulk(x BLOB); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL"
-			   " SELECT i + 1 FROM n WHERE i < 80) INSERT INTO bulk SELECT"
-			   " zeroblob(1000000) FROM n");
 	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_READ, &error), 0);
 	getrlimit(RLIMIT_FSIZE, &limit);
 	small = (struct rlimit){.rlim_cur = 1 << 20, .rlim_max = limit.rlim_max};
@@ -434,6 +448,29 @@ static void test_older_without_room(void)
 	setrlimit(RLIMIT_FSIZE, &limit);
 	signal(SIGXFSZ, SIG_DFL);
 	CU_ASSERT(strstr(error.text, "set TMPDIR to a directory with room for 15") != NULL);
+}
+
+/* A large copy spills into a temporary file; without room for it, opening fails and says so. */
+static void test_older_without_room(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+
+	make_of_schema(file, 1);
+	world_sqlite(file, eighty_megabytes);
+	expect_no_room(file);
+}
+
+/* Pages to be copied may lie in the log. */
+static void test_older_log_without_room(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	sqlite3 *writer = NULL;
+
+	make_of_schema(file, 1);
+	CU_ASSERT_EQUAL_FATAL(sqlite3_open(file, &writer), SQLITE_OK);
+	CU_ASSERT_EQUAL(sqlite3_exec(writer, eighty_megabytes, NULL, NULL, NULL), SQLITE_OK);
+	expect_no_room(file);
+	sqlite3_close(writer);
 }
 
 static void test_older_and_damaged(void)
@@ -655,6 +692,44 @@ static void test_retention_of_everything(void)
 	pathprof_store_free(store);
 }
 
+/* A small window, and long names of code that was generated in it. */
+static void add_named(struct pathprof_store *store, uint8_t k)
+{
+	const struct pathprof_build_id id = {
+		.bytes = {0xee, k}, .len_bytes = PATHPROF_BUILD_ID_MAX, .kind = PATHPROF_ID_JIT};
+	char name[2048];
+
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = 0;
+	for (uint64_t i = 0; i < 16; i++)
+		CU_ASSERT_EQUAL(pathprof_store_add_jit_symbol(store, &id, 16 * i, 16, name, NULL),
+				0);
+	world_fill(store, k, 1, 5);
+}
+
+/* Rows that go with windows make room as well: no window goes for the room that they leave. */
+static void test_retention_of_names(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	struct pathprof_store *store = world_open(file, PATHPROF_STORE_WRITE);
+	uint64_t size = 0, left;
+
+	for (uint8_t k = 1; k <= 20; k++)
+		add_named(store, k);
+	pathprof_store_free(store);
+	store = world_open(file, PATHPROF_STORE_WRITE);
+	CU_ASSERT_EQUAL(pathprof_store_size(store, &size), 0);
+	const struct pathprof_retention tight = {.max_bytes = size / 2};
+	CU_ASSERT_EQUAL(pathprof_store_retain(store, &tight, NULL, NULL), 0);
+	left = world_window_cnt(store);
+	CU_ASSERT(left > 3 && left < 20);
+	CU_ASSERT(bytes_on_disk(file) <= tight.max_bytes);
+	CU_ASSERT_EQUAL(count(store, "SELECT count(DISTINCT binary) FROM jit_symbols"),
+			(int64_t)left);
+	check_orphans(store);
+	pathprof_store_free(store);
+}
+
 /* A window whose clock found this binary, and nothing else of it. */
 static void add_clocked(struct pathprof_store *store, uint32_t binary, int64_t end_ns)
 {
@@ -755,6 +830,8 @@ static const struct unit_test tests[] = {
 	{"a missing file is told, not made", test_missing_file},
 	{"a file name is never taken for options", test_strange_names},
 	{"a second writer is refused, by any name of the file", test_second_writer},
+	{"a second writer is told no process that nobody knows",
+	 test_second_writer_after_a_nameless},
 	{"the children of a writer that is gone are waited for", test_writer_after_a_killed_one},
 	{"a writer's child keeps no lock", test_writer_with_a_child},
 	{"a reader cannot write", test_reader_cannot_write},
@@ -766,12 +843,14 @@ static const struct unit_test tests[] = {
 	{"every older schema is read, and the file stays as it is", test_older_is_read},
 	{"an older schema is read beside its writer", test_older_is_read_beside_its_writer},
 	{"an older schema that has no room for its copy is told", test_older_without_room},
+	{"the room that an older schema's log takes is told, too", test_older_log_without_room},
 	{"an older schema that is damaged is told", test_older_and_damaged},
 	{"a reader sees whole windows while they are written", test_reader_beside_writer},
 	{"retention by size really shrinks the file", test_retention_by_size},
 	{"retention by age removes what ended earlier", test_retention_by_age},
 	{"retention is right after the clock was set back", test_retention_after_clock_step},
 	{"everything may go, and the store lives on", test_retention_of_everything},
+	{"names go with their windows, and make room", test_retention_of_names},
 	{"binaries known by clock samples alone go with them", test_retention_of_clocked},
 	{"windows of the schema before keep their meaning", test_schema_before_shares},
 	{"retention under a reader keeps what the bound allows", test_retention_under_a_reader},

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <sqlite3.h>
 #include <string.h>
+#include <time.h>
 
 #include "test_store.h"
 #include "unit.h"
@@ -208,6 +209,48 @@ static void test_retired(void)
 	pathprof_store_free(store);
 }
 
+/* A window without bursts or edges for its ranges: of another window, and of none. */
+static uint64_t add_counted(struct pathprof_store *store, int64_t begin_ns)
+{
+	const struct pathprof_build_id ids[2] = {world_binary_id(0), world_binary_id(1)};
+	struct pathprof_range_row rows[2] = {range_of(ids, 1, 3), range_of(ids, 1, 4)};
+	const struct pathprof_ranges ranges = {rows, 2};
+	struct pathprof_profile p;
+	int64_t id = 0;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 1 << 20), 0);
+	world_window(&p, WINDOWS, begin_ns, 5);
+	p.totals.bursts = 0;
+	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, &id, NULL), 0);
+	pathprof_profile_release(&p);
+	rows[1].from = 0;
+	CU_ASSERT_EQUAL(pathprof_store_add_ranges(store, id, &ranges, NULL), 0);
+	return rows[0].count + rows[1].count;
+}
+
+/* An edge that ranges alone refer to stays as long as they do, and no longer. */
+static void test_edges_of_counted(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	const int64_t hour_ns = INT64_C(3600000000000);
+	const struct pathprof_retention hour = {.max_age_ns = hour_ns}, all = {.max_age_ns = 1};
+	struct pathprof_store *store = make_store(file);
+	uint64_t counted = add_counted(store, (int64_t)time(NULL) * 1000000000 - hour_ns / 2);
+	struct met met = {0};
+	uint64_t removed = 0;
+
+	CU_ASSERT_EQUAL(pathprof_store_retain(store, &hour, &removed, NULL), 0);
+	CU_ASSERT_EQUAL(removed, WINDOWS);
+	CU_ASSERT_EQUAL(pathprof_store_ranges(store, NULL, meet, &met, NULL), 0);
+	CU_ASSERT(met.cnt == 0 && met.counted == counted);
+	CU_ASSERT_EQUAL(pathprof_store_check(store, NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_store_retain(store, &all, &removed, NULL), 0);
+	CU_ASSERT_EQUAL(removed, 1);
+	pathprof_store_free(store);
+	CU_ASSERT_EQUAL(world_number(file, "SELECT count(*) FROM edges"), 0);
+	CU_ASSERT_EQUAL(world_number(file, "SELECT count(*) FROM binaries"), 0);
+}
+
 static void test_damaged(void)
 {
 	const char *file = world_file(unit_tmpdir(), "db");
@@ -235,6 +278,7 @@ static const struct unit_test tests[] = {
 	{"what was counted is told from what stacks show", test_counted},
 	{"what cannot be is refused, all or nothing", test_refused},
 	{"they go with their windows", test_retired},
+	{"an edge of ranges alone goes with the last of them", test_edges_of_counted},
 	{"a range without its edge is damage", test_damaged},
 };
 UNIT_SUITE(store_ranges, tests)

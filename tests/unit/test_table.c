@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "base/table.h"
 
@@ -190,12 +191,69 @@ static void test_texts(void)
 	pp_texts_release(&texts);
 }
 
+#define ALIKE_CNT 200
+
+/* The most slots in use one behind another. */
+static uint32_t longest_run(const struct pp_table *table)
+{
+	uint32_t run = 0, longest = 0;
+
+	for (uint32_t i = 0; i < table->slot_cnt; i++) {
+		run = table->slots[i] ? run + 1 : 0;
+		longest = run > longest ? run : longest;
+	}
+	return longest;
+}
+
+/* Texts that come to one slot by their hash, as far as that is known to who chooses them. */
+static void test_chosen_texts(void)
+{
+	struct pp_texts texts = {0};
+	uint32_t number;
+	char text[16];
+
+	for (unsigned int i = 0; texts.table.cnt < ALIKE_CNT; i++) {
+		int len = snprintf(text, sizeof(text), "%u", i);
+
+		if ((XXH3_64bits(text, (size_t)len) & 0xfff) == 0)
+			CU_ASSERT_EQUAL_FATAL(pp_texts_at(&texts, text, &number), 0);
+	}
+	CU_ASSERT(longest_run(&texts.table) < ALIKE_CNT / 2);
+	pp_texts_release(&texts);
+}
+
+/* An item that was cut off is not found, and may come back behind those that stayed. */
+static void test_cut(void)
+{
+	static const uint64_t keys[][2] = {{1, 2}, {2, 1}, {1, 1}, {2, 2}};
+	struct pp_keyed k;
+	uint32_t index;
+
+	pp_keyed_init(&k, sizeof(struct item), sizeof(keys[0]), 3, 0);
+	for (uint32_t i = 0; i < 3; i++)
+		CU_ASSERT_EQUAL(pp_keyed_at(&k, keys[i], &index), 0);
+	pp_keyed_cut(&k, 3);
+	CU_ASSERT_EQUAL(k.cnt, 3);
+	pp_keyed_cut(&k, 1);
+	CU_ASSERT_EQUAL(k.cnt, 1);
+	CU_ASSERT_EQUAL(pp_keyed_find(&k, keys[0], &index), 0);
+	CU_ASSERT_EQUAL(pp_keyed_find(&k, keys[1], &index), -ENOENT);
+	CU_ASSERT_EQUAL(pp_keyed_at(&k, keys[3], &index), 0);
+	CU_ASSERT_EQUAL(index, 1);
+	CU_ASSERT_EQUAL(pp_keyed_at(&k, keys[2], &index), 0);
+	CU_ASSERT_EQUAL(index, 2);
+	CU_ASSERT_EQUAL(pp_keyed_at(&k, keys[1], &index), -ENOSPC);
+	pp_keyed_release(&k);
+}
+
 static const struct unit_test tests[] = {
 	{"finds what is there, and nothing else", test_finds},
 	{"takes no memory where room was made", test_makes_room},
 	{"keeps numbers for words", test_words},
 	{"keeps each text once", test_texts},
+	{"texts cannot be chosen to meet in one slot", test_chosen_texts},
 	{"counts as a list does", test_counts_as_a_list},
 	{"full it takes nothing new", test_full_takes_nothing_new},
+	{"gives up what came last", test_cut},
 };
 UNIT_SUITE(table, tests)

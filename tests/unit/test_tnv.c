@@ -86,7 +86,8 @@ static const struct oracle_tnv_config configs[] = {
 };
 #define CONFIG_CNT (sizeof(configs) / sizeof(configs[0]))
 
-static const struct messages single = {.most = 1}, many = {.most = 37};
+static const struct messages single = {.most = 1}, many = {.most = 37},
+			     huge = {.most = UINT64_C(1) << 40};
 
 static void test_oracle(void)
 {
@@ -100,8 +101,10 @@ static void test_messages(void)
 	static const struct messages untold = {.most = 37, .as_one = true};
 
 	for (size_t i = 0; i < CONFIG_CNT; i++)
-		for (unsigned int kind = 0; kind < STREAM_KIND_CNT; kind++)
+		for (unsigned int kind = 0; kind < STREAM_KIND_CNT; kind++) {
 			CU_ASSERT_EQUAL(differences_on(&configs[i], &configs[i], kind, &many), 0);
+			CU_ASSERT_EQUAL(differences_on(&configs[i], &configs[i], kind, &huge), 0);
+		}
 	CU_ASSERT_NOT_EQUAL(differences_on(&configs[0], &configs[0], STREAM_SKEWED, &untold), 0);
 }
 
@@ -155,7 +158,7 @@ static void test_newcomer_climbs(void)
 	CU_ASSERT(t.entry[1].value == 100 || t.entry[1].value == 101);
 }
 
-/* Counts beyond 32 bits: the interval saturates, the sums do not. */
+/* Counts beyond 32 bits, which a message may have. */
 static void test_large_messages(void)
 {
 	static const struct pp_tnv_config config = {.size = 10, .clear = 2000};
@@ -174,6 +177,6 @@ static const struct unit_test tests[] = {
 	{"a changed count or order is found", test_planted_state},
 	{"a changed tie or interval is found", test_planted_rule},
 	{"newcomers climb past old values", test_newcomer_climbs},
-	{"counts may be larger than the interval can", test_large_messages},
+	{"counts may be larger than 32 bits", test_large_messages},
 };
 UNIT_SUITE(tnv, tests)

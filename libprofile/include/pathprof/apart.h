@@ -9,8 +9,9 @@
  * It is a fork of the caller that has given up everything (pathprof/confine.h) but a socket to it:
  * questions go there, with a descriptor if need be, and answers come back. While it works out an
  * answer it may ask for a file to be opened (only regular ones are, pathprof/foreign.h, and only
- * ELF files), for debug information to be fetched by debuginfod, or tell how far it is. Whatever
- * comes from it may be made up: the asker checks lengths and ranges.
+ * ELF files that are no core files), for debug information to be fetched by debuginfod, or tell how
+ * far it is. Whatever comes from it may be made up: the asker checks lengths and ranges. A question
+ * takes ten minutes at most, whatever it tells meanwhile; then the process is ended.
  *
  * So many processes are kept at most; the one that was not asked for longest ends, and is started
  * again when it is asked. One that died stays dead.
@@ -65,7 +66,7 @@ int pathprof_apart_start(struct pathprof_apart *apart);
 /*
  * Asks it, fd (-1: none) remains the caller's. progress (may be NULL) is told how far it is. 0 when
  * the message is an answer, with text ended by a NUL behind its bytes; -EOWNERDEAD, and died was
- * called. What a dead one is asked is -EOWNERDEAD without another word.
+ * called. What a dead one is asked is -EOWNERDEAD without another word. -errno of the start.
  */
 typedef void pathprof_apart_progress_fn(void *context, uint64_t done, uint64_t total);
 int pathprof_apart_ask(struct pathprof_apart *apart, struct pathprof_apart_message *message, int fd,

@@ -161,7 +161,7 @@ int pathprof_branch_profile_settle(struct pathprof_branch_profile *p);
 /*
  * Enough samples? BOLT's measure, and llvm-profgen's: a function's density is the bytes that were
  * run through by ranges over its size; the profile's is that of the thinnest of the densest
- * functions that together hold `cutoff` of all those bytes.
+ * functions that together hold `cutoff` of all branches, taken or not, but returns.
  */
 #define PATHPROF_DENSITY_CUTOFF    0.99
 #define PATHPROF_DENSITY_THRESHOLD 60.0 /* BOLT's; llvm-profgen's is 50 */

@@ -23,7 +23,7 @@ extern "C" {
 enum pathprof_id_kind {
 	PATHPROF_ID_NONE = 0,
 	PATHPROF_ID_BUILD_ID = 1, /* the ELF note */
-	PATHPROF_ID_FILE = 2,     /* device, inode, size and time of change of a file without one */
+	PATHPROF_ID_FILE = 2,     /* device, inode, size and mtime of a file without one */
 	PATHPROF_ID_JIT = 3,      /* generated code of one process */
 };
 

@@ -45,8 +45,8 @@ int pathprof_confine_capabilities(const int *kept, size_t cnt);
 int pathprof_confine_identity(void);
 /*
  * No system call but what it takes to read descriptors that are open, to write to a socket and to
- * have memory: no file, no process, no network. open() asks open_file, a descriptor or -errno.
- * -errno.
+ * have memory: no file but what stat() and readlink() tell, no process, no network. open() asks
+ * open_file, a descriptor or -errno. -errno.
  */
 typedef int pathprof_confine_open_fn(const char *path);
 int pathprof_confine_calls(pathprof_confine_open_fn *open_file);

@@ -13,8 +13,9 @@
  *
  * With PATHPROF_OUTLIERS_MEMBERS_MIN members it is seen how much hosts scatter, and
  * pathprof_outliers_find() judges (outliers.h). With fewer each is compared with each: one stands
- * out that differs beyond chance from every other one, and by four times what members mostly differ
- * from the one that is most like them.
+ * out that differs beyond chance from the one most like it, the nearest in bits, and by four times
+ * what members mostly differ from the one most like them. Whether it differs beyond chance from
+ * each of the others is not asked: a host of few samples, from which nobody does, would hide all.
  *
  * Workload: a query a host, some milliseconds for an hour of it. Memory: 32 bytes a path and
  * member. All structures own what they refer to, but for names that are said to be the caller's.
@@ -174,8 +175,8 @@ struct pathprof_release_verdict {
 	bool judged; /* else there was too little of either build, or nothing to know it by */
 	bool found;  /* it behaves otherwise */
 	size_t hosts, before_hosts; /* held against each other */
-	size_t out;                 /* of hosts: differ from each host of the build before */
-	double samples;             /* of hosts together */
+	size_t out; /* of hosts: differ from the host of the build before that is most like them */
+	double samples; /* of hosts together */
 	/*
 	 * The host in the middle: corrected bits, and their interval, from the host of the build
 	 * before that is most like it; and how far hosts of the build before mostly are from one
@@ -190,10 +191,11 @@ struct pathprof_release_verdict {
 /*
  * Holds the hosts of a build against those that ran the build before, over the functions that both
  * builds have in the same shape, by the names of paths that the store has (portable.h). A host
- * differs as one of few hosts stands out from its group: beyond chance from every host of the build
- * before, by four times what those mostly differ from the one most like them. The build behaves
- * otherwise where more than half of its hosts differ. Before must have PATHPROF_FLEET_HOSTS_MIN
- * members, else it is not seen how hosts scatter and nothing is judged. -ENOMEM; the store's.
+ * differs as one of few hosts stands out from its group: beyond chance from the host of the build
+ * before that is most like it, by four times what those mostly differ from the one most like them.
+ * The build behaves otherwise where more than half of its hosts differ. Before must have
+ * PATHPROF_FLEET_HOSTS_MIN members, else it is not seen how hosts scatter and nothing is judged.
+ * -ENOMEM; the store's.
  */
 int pathprof_release_judge(struct pathprof_release_verdict *ret_verdict,
 			   struct pathprof_store *store, const struct pathprof_fleet_group *now,
@@ -213,7 +215,8 @@ struct pathprof_release {
 
 /* All zero: empty. */
 struct pathprof_releases {
-	/* The heaviest program first, its builds in the order in which they were first seen. */
+	/* The heaviest program first, its builds in the order in which they were first seen, then
+	 * last seen, then by id. */
 	struct pathprof_release *list;
 	size_t cnt, room;
 	bool has_hosts; /* the store has hosts, so that hosts of a build are known */

@@ -2,7 +2,7 @@
 /*
  * The control-flow graphs of one ELF file: functions, basic blocks, edges.
  *
- *     pathprof_graph_open(&graph, code, cache_dir, NULL, NULL, &error);
+ *     pathprof_graph_open(&graph, code, &cache, NULL, NULL, &error);
  *     f = pathprof_graph_function_named(graph, "deflate");
  *     for (b = ...parts of f...) for (e = blocks[b].first_edge; e < blocks[b + 1].first_edge; e++)
  *             ... edges[e].to ...
@@ -115,8 +115,8 @@ struct pathprof_graph {
 typedef void pathprof_progress_fn(void *context, uint64_t done, uint64_t total);
 
 /*
- * Reads all code. progress may be NULL. -EFBIG: code beyond 4 GB; -ENOMEM. code is not needed
- * afterwards.
+ * Reads all code. progress may be NULL. -EFBIG: code beyond 4 GB; -ENOMEM; what reading the file
+ * gave. code is not needed afterwards.
  */
 int pathprof_graph_build(struct pathprof_graph **ret_graph, struct pathprof_code *code,
 			 pathprof_progress_fn *progress, void *context,

@@ -91,7 +91,7 @@ struct pathprof_import_stats {
 	uint64_t refused[PATHPROF_REFUSED_CNT]; /* of these windows */
 	uint64_t repeated; /* of these refused ones: where the entry before came once more */
 	uint64_t paths;    /* seen whole */
-	uint64_t counts, counts_left; /* of an aggregated format */
+	uint64_t counts, counts_left; /* of an aggregated format: entries, however much each says */
 	uint64_t written;             /* windows of the store */
 };
 

@@ -117,7 +117,7 @@ struct pathprof_counts_head {
 	uint64_t used_bytes;
 	uint64_t image_bytes; /* of the section of counters */
 	uint64_t pid, start_ns;
-	uint64_t lost_cnt; /* paths of hashed functions for which there was no room */
+	uint64_t lost_cnt; /* paths of hashed functions for which there was no room, or no file */
 	uint32_t build_id_bytes;
 	uint8_t build_id[36]; /* of a longer one the beginning */
 	char object[1024];    /* path of the ELF file; "": unknown */
@@ -135,7 +135,7 @@ struct pathprof_counts_region {
 	uint64_t bytes; /* of the region, this head included */
 	uint64_t
 		hash; /* THREAD: place of its hash table in the file, 0: none. HASH: entries used */
-	uint64_t call[2];   /* THREAD: what a new thread is to call */
+	uint64_t call[2]; /* THREAD: what a new thread is to call. HASH: counts copied elsewhere */
 	uint64_t unused[3]; /* keeps what follows on a line of the cache */
 };
 

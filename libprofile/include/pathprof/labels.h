@@ -2,8 +2,8 @@
 /*
  * Labels of hosts: "dc=ams role=web". A host says them of itself, and hosts are selected by them.
  * A text of labels is ordered by key, with one blank between two; each key has one value. Keys are
- * of letters, digits and ._-, values also of :/@+ so that none of it means anything to SQL, JSON,
- * a URL's reader or a terminal.
+ * of letters, digits and ._-, values also of :/@+ so that none of it means anything to SQL, JSON or
+ * a terminal. In a URL's query a + reads as a blank: whoever writes one escapes labels.
  *
  * Workload: once a parcel, and once a question. No allocation. Any thread.
  */

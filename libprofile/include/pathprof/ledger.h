@@ -47,7 +47,7 @@ uint64_t pathprof_ledger_loss_ppm(const struct pathprof_ledger *ledger);
 #define PATHPROF_LEDGER_LOSS_PPM 50000
 
 #define PATHPROF_LEDGER_TEXT_LEN 800
-/* "12,080 branches read, ..." as one line without its end; text holds PATHPROF_LEDGER_TEXT_LEN
+/* "12080 branches read, ..." as one line without its end; text holds PATHPROF_LEDGER_TEXT_LEN
  * bytes. */
 const char *pathprof_ledger_text(const struct pathprof_ledger *ledger, char *text);
 

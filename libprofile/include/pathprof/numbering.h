@@ -39,10 +39,10 @@ struct pathprof_dag_path {
 
 void pathprof_dag_init(struct pathprof_dag *dag);
 void pathprof_dag_release(struct pathprof_dag *dag);
-/* -ENOMEM. */
+/* -ENOMEM; -EOVERFLOW: nodes or edges beyond 2^32 - 2. */
 int pathprof_dag_add(struct pathprof_dag *dag, uint32_t from, uint32_t to);
 
-/* Sets the weights and path_cnt. -ELOOP for a cycle, -EOVERFLOW beyond 2^64 paths, -ENOMEM. */
+/* Sets the weights and path_cnt. -ELOOP for a cycle, -EOVERFLOW from 2^64 paths on, -ENOMEM. */
 int pathprof_number(struct pathprof_dag *dag);
 /*
  * Sets the preferential weights and both ids of each path; pathprof_number() came before. Paths

@@ -11,12 +11,13 @@
  *
  * with s^2 the variance of the event's share over members, by the median of their distances, less
  * what chance makes of it; at least as great, relative to m, as is typical of the group's events.
- * Events with fewer than five samples a member are taken together. What T is among members that
- * behave alike depends on how samples come (bursts, few events), so that is seen from the group,
- * too: log T is taken for normal, its mean from the median and its deviation from the upper half,
- * among members with about as many samples. Outliers are those whose chance p Benjamini and
- * Hochberg's procedure rejects (J. R. Stat. Soc. B 57, 1995): of what is named so, the share given
- * by false_discoveries is expected to be wrong. docs/fleet.md has what this gives in simulation.
+ * Events with fewer than five samples a member are taken together, and m (1 - m) is that of such an
+ * event at least, also where m is nearly 1. What T is among members that behave alike depends on
+ * how samples come (bursts, few events), so that is seen from the group, too: log T is taken for
+ * normal, its mean from the median and its deviation from the upper half, among members with about
+ * as many samples. Outliers are those whose chance p Benjamini and Hochberg's procedure rejects (J.
+ * R. Stat. Soc. B 57, 1995): of what is named so, the share given by false_discoveries is expected
+ * to be wrong. docs/fleet.md has what this gives in simulation.
  *
  * So it finds the few among many: of a group half of which behaves in another way, it names none.
  *

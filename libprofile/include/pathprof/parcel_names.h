@@ -27,12 +27,15 @@ extern "C" {
 struct pathprof_parcel_names *pathprof_parcel_names_of(struct pathprof_parcel *parcel,
 						       const struct pathprof_build_id *id);
 /*
- * Each copies what it is given. -ENOMEM; -E2BIG: more than a parcel may have, or a name longer than
- * PATHPROF_PARCEL_FUNCTION_BYTES: it is left out.
+ * Each copies what it is given; names are one of the parcel's. -ENOMEM; -E2BIG: the parcel, all its
+ * builds together, may have no more, or a name is longer than PATHPROF_PARCEL_FUNCTION_BYTES: it is
+ * left out.
  */
-int pathprof_parcel_add_function(struct pathprof_parcel_names *names, uint64_t start,
+int pathprof_parcel_add_function(struct pathprof_parcel *parcel,
+				 struct pathprof_parcel_names *names, uint64_t start,
 				 uint64_t len_bytes, const char *name);
-int pathprof_parcel_add_portable(struct pathprof_parcel_names *names,
+int pathprof_parcel_add_portable(struct pathprof_parcel *parcel,
+				 struct pathprof_parcel_names *names,
 				 const struct pathprof_parcel_portable *portable);
 void pathprof_parcel_names_release(struct pathprof_parcel *parcel);
 

@@ -104,7 +104,10 @@ const char *const *pathprof_counted_missing(const struct pathprof_counted *count
  */
 int pathprof_counted_add(struct pathprof_counted *counted, const char *path,
 			 struct pathprof_counts_run *ret_run, struct pathprof_error *error);
-/* The paths of a function that ran, by number, those of its copies too; free() them. -ENOMEM. */
+/*
+ * The paths of a function that ran, by number, those of its copies too; free() them. Sums over
+ * copies, of cold paths and of nodes stop at 2^64 - 1. -ENOMEM.
+ */
 int pathprof_counted_paths(const struct pathprof_counted *counted, uint32_t function,
 			   struct pathprof_counted_path **ret_paths, size_t *ret_cnt);
 

@@ -4,8 +4,8 @@
  * llvm-profgen and AutoFDO write them. One reader for all: it hands on mappings, processes and
  * samples in the order of the recording, or counts of branches, and keeps nothing.
  *
- *     pathprof_recording_open(&recording, PATHPROF_FORMAT_PERF_DATA, fd, "perf.data", &sink,
- * &error); while ((r = pathprof_recording_read(recording, &error)) > 0)
+ *     pathprof_recording_open(&recording, format, fd, "perf.data", &sink, &error);
+ *     while ((r = pathprof_recording_read(recording, &error)) > 0)
  *             ... show progress: pathprof_recording_stats() ...
  *
  *     samples    perf.data, perf-script, profgen-perfscript (no mappings: addresses of one binary)

@@ -90,8 +90,9 @@ const struct pathprof_unwind_row *
 pathprof_unwind_table_find(const struct pathprof_unwind_table *table, uint64_t offset);
 
 /*
- * A thread where it stopped. The copy of its stack begins PATHPROF_UNWIND_RED_ZONE bytes below rsp:
- * where a function has taken its saved registers off the stack, rules still name their places.
+ * A thread where it stopped. The copy of its stack begins PATHPROF_UNWIND_RED_ZONE bytes below rsp,
+ * or at rsp where the page below is not there: where a function has taken its saved registers off
+ * the stack, rules still name their places.
  */
 #define PATHPROF_UNWIND_RED_ZONE 128
 struct pathprof_unwind_state {

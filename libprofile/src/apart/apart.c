@@ -3,6 +3,7 @@
 #include "pathprof/apart.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +11,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "pathprof/error.h"
 #include "pp_apart.h"
 
 #define RUNNING_MAX 32
-/* Time without an answer; a busy process is ended by its limit of CPU time before. */
-#define PATIENCE_S 600
+/*
+ * No wait, and nothing done for the process, counts for more: an asker that is suspended meanwhile
+ * has lost no more of the time, and a download may be a long one.
+ */
+#define WAIT_MS       1000
+#define WAIT_MOST_NS  ((int64_t)PP_NSEC_PER_SEC)
+#define SERVE_MOST_NS (60 * (int64_t)PP_NSEC_PER_SEC)
 
 struct pathprof_apart {
 	const struct pathprof_apart_service *service;
@@ -31,6 +38,7 @@ struct pathprof_apart {
 /* The processes that run now, so that there are not too many. */
 static struct pathprof_apart *running[RUNNING_MAX];
 static uint64_t question_cnt;
+static int64_t patience_ns = PP_APART_PATIENCE_NS;
 
 int pathprof_apart_new(struct pathprof_apart **ret_apart,
 		       const struct pathprof_apart_service *service, const char *name,
@@ -60,14 +68,13 @@ static void forget(const struct pathprof_apart *apart)
 			running[i] = NULL;
 }
 
-/* The status that it ended with. */
-static int stop(struct pathprof_apart *apart, bool by_force)
+/* The status that it ended with: its own, if it was ending by itself. */
+static int stop(struct pathprof_apart *apart)
 {
 	int status = 0;
 
 	close(apart->socket);
-	if (by_force)
-		kill(apart->pid, SIGKILL);
+	kill(apart->pid, SIGKILL);
 	while (waitpid(apart->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	forget(apart);
@@ -81,7 +88,7 @@ void pathprof_apart_free(struct pathprof_apart *apart)
 	if (!apart)
 		return;
 	if (apart->pid)
-		stop(apart, true);
+		stop(apart);
 	free(apart->name);
 	free(apart);
 }
@@ -115,11 +122,10 @@ static const char *reason_of(int status, int r)
 	return step_of(WEXITSTATUS(status));
 }
 
-/* Ends a process that is silent or gave a false answer; one that has left has said why. */
+/* Ends it, whatever it did: one whose socket is closed may live on. */
 static int bury(struct pathprof_apart *apart, int r)
 {
-	bool lives = r == -EAGAIN || r == -EBADMSG;
-	int status = stop(apart, lives);
+	int status = stop(apart);
 
 	pathprof_fail(&apart->why, 0, "%s: the process that read it is gone: %s", apart->name,
 		      reason_of(status, r));
@@ -145,27 +151,17 @@ static size_t free_place(void)
 		if (running[i]->asked_at < running[oldest]->asked_at)
 			oldest = i;
 	}
-	stop(running[oldest], true);
+	stop(running[oldest]);
 	return oldest;
-}
-
-static int open_sockets(int ends[2])
-{
-	const struct timeval patience = {.tv_sec = PATIENCE_S};
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-		return -errno;
-	setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	return 0;
 }
 
 static int start(struct pathprof_apart *apart)
 {
 	size_t place = free_place();
-	int ends[2], r = open_sockets(ends);
+	int ends[2], r;
 
-	if (r < 0)
-		return r;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return -errno;
 	apart->pid = fork();
 	if (apart->pid == 0)
 		pp_apart_live(apart->service, ends[1]);
@@ -191,23 +187,65 @@ int pathprof_apart_start(struct pathprof_apart *apart)
 
 /* ---------------------------------------------------------------- asking */
 
+void pp_apart_set_patience(int64_t ns)
+{
+	patience_ns = ns;
+}
+
+static void spend(int64_t *left_ns, uint64_t since_ns, int64_t most_ns)
+{
+	int64_t spent_ns = (int64_t)(pp_monotonic_ns() - since_ns);
+
+	*left_ns -= spent_ns < most_ns ? spent_ns : most_ns;
+}
+
+/* Until there is a message, or the end of all. -EAGAIN: not in time. */
+static int await(int socket, int64_t *left_ns)
+{
+	struct pollfd one = {.fd = socket, .events = POLLIN};
+
+	while (*left_ns > 0) {
+		uint64_t since_ns = pp_monotonic_ns();
+		int cnt = poll(&one, 1, WAIT_MS);
+
+		spend(left_ns, since_ns, WAIT_MOST_NS);
+		if (cnt > 0)
+			return 0;
+		if (cnt < 0 && errno != EINTR)
+			return -errno;
+	}
+	return -EAGAIN;
+}
+
+static int serve(int socket, struct pathprof_apart_message *message, int64_t *left_ns)
+{
+	uint64_t since_ns = pp_monotonic_ns();
+	int r = pp_apart_serve(socket, message);
+
+	spend(left_ns, since_ns, SERVE_MOST_NS);
+	return r;
+}
+
 int pathprof_apart_ask(struct pathprof_apart *apart, struct pathprof_apart_message *message, int fd,
 		       pathprof_apart_progress_fn *progress, void *context)
 {
 	int r = pathprof_apart_start(apart), came;
+	int64_t left_ns = patience_ns;
 
 	if (r < 0)
 		return r;
 	apart->asked_at = ++question_cnt;
-	r = pp_apart_send(apart->socket, message, fd);
+	r = pp_apart_send_at_once(apart->socket, message, fd);
 	while (r == 0) {
-		r = pp_apart_receive(apart->socket, message, &came);
+		r = await(apart->socket, &left_ns);
+		if (r == 0)
+			r = pp_apart_receive(apart->socket, message, &came);
 		if (r == 0 && came >= 0)
 			close(came);
 		if (r < 0 || message->kind == PP_APART_ANSWER)
 			break;
 		if (message->kind != PP_APART_PROGRESS)
-			r = pp_apart_serve(apart->socket, message);
+			r = serve(apart->socket, message, &left_ns);
 		else if (progress)
 			progress(context, message->numbers[0], message->numbers[1]);
 	}

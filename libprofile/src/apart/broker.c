@@ -2,7 +2,8 @@
 /*
  * What a process apart may ask its asker for. The names are a file's, or made up by who got hold of
  * the process: it gets ELF files that can be read, and nothing else, so that it cannot have the
- * contents of any file told to it.
+ * contents of any file told to it. A core file is ELF, too, and the memory of others: it is
+ * refused.
  *
  * Debuginfod's client is loaded when something is to be fetched, so that nothing depends on it.
  *
@@ -19,18 +20,22 @@
 
 #include "pathprof/foreign.h"
 
-static bool is_elf(int fd)
+static bool is_code(int fd)
 {
-	char magic[SELFMAG];
+	struct {
+		unsigned char ident[EI_NIDENT];
+		Elf64_Half type;
+	} head;
 
-	return pread(fd, magic, SELFMAG, 0) == SELFMAG && memcmp(magic, ELFMAG, SELFMAG) == 0;
+	return pread(fd, &head, sizeof(head), 0) == sizeof(head) &&
+	       memcmp(head.ident, ELFMAG, SELFMAG) == 0 && head.type != ET_CORE;
 }
 
 static int open_elf(const char *path)
 {
 	int fd = pathprof_foreign_open(PATHPROF_OWN_ROOT, path, NULL);
 
-	if (fd < 0 || is_elf(fd))
+	if (fd < 0 || is_code(fd))
 		return fd;
 	close(fd);
 	return -EACCES;
@@ -90,7 +95,7 @@ int pp_apart_serve(int socket, struct pathprof_apart_message *message)
 	message->kind = PP_APART_FILE;
 	message->code = fd < 0 ? fd : 0;
 	message->bytes = 0;
-	r = pp_apart_send(socket, message, fd);
+	r = pp_apart_send_at_once(socket, message, fd);
 	if (fd >= 0)
 		close(fd);
 	return r;

@@ -11,7 +11,7 @@
 
 #define HEAD_BYTES offsetof(struct pathprof_apart_message, text)
 
-/* Room for one descriptor. */
+/* Room for one descriptor, and padding that a second one would fit into. */
 union control {
 	struct cmsghdr head;
 	char bytes[CMSG_SPACE(sizeof(int))];
@@ -30,7 +30,7 @@ static void attach(struct msghdr *packet, union control *control, int fd)
 	memcpy(CMSG_DATA(head), &fd, sizeof(fd));
 }
 
-int pp_apart_send(int socket, const struct pathprof_apart_message *message, int fd)
+static int send_packet(int socket, const struct pathprof_apart_message *message, int fd, int flags)
 {
 	struct iovec part = {(void *)message, HEAD_BYTES + message->bytes};
 	struct msghdr packet = {.msg_iov = &part, .msg_iovlen = 1};
@@ -40,9 +40,21 @@ int pp_apart_send(int socket, const struct pathprof_apart_message *message, int 
 	if (fd >= 0)
 		attach(&packet, &control, fd);
 	do
-		sent = sendmsg(socket, &packet, MSG_NOSIGNAL);
+		sent = sendmsg(socket, &packet, flags | MSG_NOSIGNAL);
 	while (sent < 0 && errno == EINTR);
 	return sent < 0 ? -errno : 0;
+}
+
+int pp_apart_send(int socket, const struct pathprof_apart_message *message, int fd)
+{
+	return send_packet(socket, message, fd, 0);
+}
+
+int pp_apart_send_at_once(int socket, const struct pathprof_apart_message *message, int fd)
+{
+	int r = send_packet(socket, message, fd, MSG_DONTWAIT);
+
+	return r == -EAGAIN ? -EBADMSG : r;
 }
 
 static int attached(struct msghdr *packet)
@@ -73,7 +85,7 @@ int pp_apart_receive(int socket, struct pathprof_apart_message *ret_message, int
 	struct msghdr packet = {.msg_iov = &part,
 				.msg_iovlen = 1,
 				.msg_control = &control,
-				.msg_controllen = sizeof(control)};
+				.msg_controllen = CMSG_LEN(sizeof(int))};
 	ssize_t got;
 	int r;
 

@@ -27,7 +27,7 @@ static const struct pathprof_confine_limits limits = {
 
 /* ---------------------------------------------------------------- asking back */
 
-/* The rest of the run: what the question was is not needed while its answer is worked out. */
+/* Another one than the question's, which becomes its answer meanwhile. */
 static struct pathprof_apart_message own;
 
 /* A descriptor, or -errno. */
@@ -72,9 +72,13 @@ void pathprof_apart_tell(uint64_t done, uint64_t total)
 
 static bool keep_descriptors(int socket)
 {
-	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int nothing;
 
-	if (nothing < 0 || dup2(socket, SOCKET_FD) < 0)
+	/* first, since /dev/null may get the number of the socket to be */
+	if (dup2(socket, SOCKET_FD) < 0)
+		return false;
+	nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (nothing < 0)
 		return false;
 	for (int fd = 0; fd < SOCKET_FD; fd++)
 		if (dup2(nothing, fd) < 0)

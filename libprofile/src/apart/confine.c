@@ -96,11 +96,18 @@ static void mapped_now(uint64_t *ret_bytes, uint64_t *ret_data_bytes)
 	*ret_data_bytes = data * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+static rlim_t lower(rlim_t limit, uint64_t value)
+{
+	return limit < value ? limit : value;
+}
+
 static void set_limit(int resource, uint64_t value)
 {
-	const struct rlimit limit = {value, value};
+	struct rlimit limit;
 
-	/* a lower one that holds already is as good */
+	if (getrlimit((__rlimit_resource_t)resource, &limit) < 0)
+		return;
+	limit = (struct rlimit){lower(limit.rlim_cur, value), lower(limit.rlim_max, value)};
 	setrlimit((__rlimit_resource_t)resource, &limit);
 }
 

@@ -7,7 +7,8 @@
  * What opens a file becomes SIGSYS, whose handler asks for the file and returns its descriptor in
  * the call's place: libdw opens a unit's .dwo file by itself and has no other way in.
  *
- * A list of numbers takes no library: a comparison each, no arguments looked at.
+ * A list of numbers takes no library: a comparison each. Of fcntl() the command counts as well:
+ * F_SETOWN and F_SETSIG would send any signal to any process of the same user.
  */
 #include "pathprof/confine.h"
 
@@ -34,7 +35,6 @@ static const unsigned int allowed[] = {
 	SYS_lseek,
 	SYS_fstat,
 	SYS_newfstatat,
-	SYS_fcntl,
 	SYS_dup,
 	SYS_readlink,
 	SYS_ftruncate,
@@ -60,6 +60,10 @@ static const unsigned int allowed[] = {
 #endif
 };
 #define ALLOWED_CNT (sizeof(allowed) / sizeof(allowed[0]))
+
+/* Commands of fcntl(). */
+static const unsigned int commands[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL};
+#define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))
 
 static const unsigned int asked_for[] = {SYS_open, SYS_openat};
 #define ASKED_CNT (sizeof(asked_for) / sizeof(asked_for[0]))
@@ -95,7 +99,7 @@ static int catch_open(pathprof_confine_open_fn *open_file)
 
 /* ---------------------------------------------------------------- the filter */
 
-#define FILTER_LEN (4 + 2 * (ALLOWED_CNT + ASKED_CNT) + 1)
+#define FILTER_LEN (4 + 2 * (ALLOWED_CNT + ASKED_CNT) + 3 + 2 * COMMAND_CNT + 1)
 
 struct filter {
 	struct sock_filter code[FILTER_LEN];
@@ -117,6 +121,16 @@ static void put_verdict(struct filter *filter, const unsigned int *numbers, size
 	}
 }
 
+/* The kernel looks at the lower half of a command alone, which comes first in memory. */
+static void put_commands(struct filter *filter)
+{
+	put(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fcntl, 1, 0));
+	put(filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
+	put(filter, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+						 offsetof(struct seccomp_data, args[1])));
+	put_verdict(filter, commands, COMMAND_CNT, SECCOMP_RET_ALLOW);
+}
+
 /* Numbers of another architecture mean something else. */
 static void fill(struct filter *filter)
 {
@@ -129,6 +143,7 @@ static void fill(struct filter *filter)
 						 offsetof(struct seccomp_data, nr)));
 	put_verdict(filter, allowed, ALLOWED_CNT, SECCOMP_RET_ALLOW);
 	put_verdict(filter, asked_for, ASKED_CNT, SECCOMP_RET_TRAP);
+	put_commands(filter);
 	put(filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
 }
 

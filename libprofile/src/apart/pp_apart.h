@@ -27,13 +27,25 @@ enum {
 
 /* channel.c. fd -1: none goes along. -errno. */
 int pp_apart_send(int socket, const struct pathprof_apart_message *message, int fd);
-/* *ret_fd: the caller's, -1: none came. -EPIPE at the end, -EBADMSG for no message; -errno. */
+/* The asker's: -EBADMSG when there is no room, since a process apart reads each before it goes on.
+ */
+int pp_apart_send_at_once(int socket, const struct pathprof_apart_message *message, int fd);
+/*
+ * *ret_fd: the caller's, -1: none came. -EPIPE at the end, -EBADMSG for no message, or one with
+ * more than one descriptor; -errno.
+ */
 int pp_apart_receive(int socket, struct pathprof_apart_message *ret_message, int *ret_fd);
 
 /* child.c: everything that the process does. */
 _Noreturn void pp_apart_live(const struct pathprof_apart_service *service, int socket);
 
-/* broker.c: does what the process asks for on the way to its answer. -EBADMSG: no such thing. */
+/* Time that a question may take; a busy process is ended by its limit of CPU time before. */
+#define PP_APART_PATIENCE_NS INT64_C(600000000000)
+/* apart.c. Another one for all questions, as tests need it. */
+void pp_apart_set_patience(int64_t ns);
+
+/* broker.c: does what the process asks for on the way to its answer. -EBADMSG: no such thing, or
+ * it does not read what it asked for. -errno. */
 int pp_apart_serve(int socket, struct pathprof_apart_message *message);
 
 #endif

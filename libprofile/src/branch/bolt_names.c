@@ -80,7 +80,7 @@ static const struct pp_symbol *named(const struct pp_bolt_names *names, size_t i
 	return &names->symbols[names->by_name[i]];
 }
 
-/* Its first len characters against a symbol's name. */
+/* Compares a symbol's name to the first len characters of name. */
 static int compare(const char *symbol, const char *name, size_t len)
 {
 	int c = strncmp(symbol, name, len);
@@ -109,7 +109,7 @@ static const struct pp_symbol *find_exact(const struct pp_bolt_names *names, con
 	return best;
 }
 
-/* Of number 0: the one there is. */
+/* Number 0 stands for the only one. */
 static const struct pp_symbol *find_local(const struct pp_bolt_names *names, const char *name,
 					  size_t len, uint32_t number)
 {

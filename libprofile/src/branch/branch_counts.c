@@ -118,10 +118,20 @@ static int add_range(struct pathprof_branch_profile *p, uint64_t start, uint64_t
 		&(struct pp_branch_entry){.at = {start, last, c->after_call}, .count = c->count});
 }
 
+/* A branch with both ends outside is in the profile's sum only. */
+static int add_taken(struct pathprof_branch_profile *p, uint64_t from, uint64_t to,
+		     const struct pathprof_recorded_count *c)
+{
+	p->origin.taken = pp_count_sum(p->origin.taken, c->count);
+	if (from == PATHPROF_OUTSIDE && to == PATHPROF_OUTSIDE)
+		return 0;
+	return pathprof_branch_profile_add_branch(p, from, to, c->count, c->mispredicted);
+}
+
 static int add_trace(struct pathprof_branch_profile *p, const uint64_t at[3],
 		     const struct pathprof_recorded_count *c)
 {
-	int rc = pathprof_branch_profile_add_branch(p, at[0], at[1], c->count, c->mispredicted);
+	int rc = add_taken(p, at[0], at[1], c);
 
 	if (rc || !is_range(at[1], at[2]))
 		return rc;
@@ -153,7 +163,7 @@ static bool runs_on(struct pathprof_code *code, uint64_t at, uint64_t next)
 
 /*
  * fdata has fall-throughs beside branches: from the last instruction of a block to the next one. A
- * jump, or a call, that leads there is a branch all the same.
+ * jump, or a return, that leads there is a branch all the same.
  */
 static bool is_fall(const struct reading *r, const uint64_t at[3],
 		    const struct pathprof_recorded_count *c)
@@ -175,8 +185,7 @@ static int add_branch(struct pathprof_branch_profile *p, const struct reading *r
 		      const uint64_t at[3], const struct pathprof_recorded_count *c)
 {
 	if (!is_fall(r, at, c))
-		return pathprof_branch_profile_add_branch(p, at[0], at[1], c->count,
-							  c->mispredicted);
+		return add_taken(p, at[0], at[1], c);
 	if (!p->draft->graph)
 		return 0;
 	return pp_branch_add(p, PP_ENTRY_FALL,
@@ -198,7 +207,7 @@ static int add_namesakes(struct pathprof_branch_profile *p, const struct reading
 		snprintf(name, size, "%s/%" PRIu32, symbol, number);
 		rc = start_of(p->draft, r->code, name, &start);
 		if (!rc && start != PATHPROF_OUTSIDE && start != at[1])
-			rc = pathprof_branch_profile_add_branch(p, at[0], start, c->count, 0);
+			rc = add_taken(p, at[0], start, c);
 	}
 	free(name);
 	return rc;
@@ -220,9 +229,10 @@ static int add_sample(struct pathprof_branch_profile *p, uint64_t at,
 static int add(struct pathprof_branch_profile *p, const struct reading *r, const uint64_t at[3],
 	       const struct pathprof_recorded_count *c)
 {
+	bool takes = c->kind == PATHPROF_RECORDED_BRANCH || c->kind == PATHPROF_RECORDED_TRACE;
 	int rc;
 
-	if (at[0] == PATHPROF_OUTSIDE && at[1] == PATHPROF_OUTSIDE)
+	if (!takes && at[0] == PATHPROF_OUTSIDE && at[1] == PATHPROF_OUTSIDE)
 		return 0;
 	switch (c->kind) {
 	case PATHPROF_RECORDED_BRANCH:
@@ -306,7 +316,5 @@ int pathprof_branch_profile_add_count(struct pathprof_branch_profile *p, struct 
 	if (rc)
 		return pathprof_fail(error, rc, "branch profile: %s", strerror(-rc));
 	p->origin.samples = pp_count_sum(p->origin.samples, count->count);
-	if (count->kind == PATHPROF_RECORDED_BRANCH || count->kind == PATHPROF_RECORDED_TRACE)
-		p->origin.taken = pp_count_sum(p->origin.taken, count->count);
 	return 0;
 }

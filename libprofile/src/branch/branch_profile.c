@@ -39,6 +39,7 @@ static void join(struct pp_branch_entry *into, const struct pp_branch_entry *fro
 	into->count = pp_count_sum(into->count, from->count);
 	into->mispredicted = pp_count_sum(into->mispredicted, from->mispredicted);
 	into->weight += from->weight;
+	into->mispredicted_weight += from->mispredicted_weight;
 }
 
 static void sum_up(struct pp_branch_entries *entries)
@@ -215,12 +216,17 @@ static uint64_t whole(double weight)
 	return weight >= 0x1p64 ? UINT64_MAX : (uint64_t)weight;
 }
 
-/* Seen at all stays 1. */
+/* An entry that was seen at all stays 1. */
 static uint64_t rounded(const struct pp_branch_entry *entry)
 {
 	uint64_t count = pp_count_sum(entry->count, whole(entry->weight));
 
 	return count || entry->weight <= 0 ? count : 1;
+}
+
+static uint64_t mispredicted(const struct pp_branch_entry *entry)
+{
+	return pp_count_sum(entry->mispredicted, whole(entry->mispredicted_weight));
 }
 
 static void fill(struct pathprof_branch_profile *p)
@@ -230,7 +236,7 @@ static void fill(struct pathprof_branch_profile *p)
 
 	for (e = of[PP_ENTRY_BRANCH].items; p->branch_cnt < of[PP_ENTRY_BRANCH].cnt; e++)
 		p->branches[p->branch_cnt++] = (struct pathprof_branch_count){
-			e->at[0], e->at[1], rounded(e), e->mispredicted};
+			e->at[0], e->at[1], rounded(e), mispredicted(e)};
 	for (e = of[PP_ENTRY_RANGE].items; p->range_cnt < of[PP_ENTRY_RANGE].cnt; e++)
 		p->ranges[p->range_cnt++] = (struct pathprof_range_count){
 			e->at[0], e->at[1], e->at[2] != 0, rounded(e)};
@@ -263,6 +269,7 @@ static int add_leaving(struct pathprof_branch_profile *p, const struct pp_branch
 		sum = pp_count_sum(sum, branches->items[i].count);
 	if (sample->count <= sum || !may_leave(p->draft->graph, from))
 		return 0;
+	p->origin.taken = pp_count_sum(p->origin.taken, sample->count - sum);
 	return pathprof_branch_profile_add_branch(p, from, PATHPROF_OUTSIDE, sample->count - sum,
 						  0);
 }

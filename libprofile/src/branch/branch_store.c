@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <math.h>
 #include <string.h>
 
 #include "pp_code_ranges.h"
@@ -157,8 +156,8 @@ static int take_edge(void *context, const struct pathprof_edge_row *row)
 	struct pathprof_branch_origin *o = &t->profile->origin;
 	double a_count = row->count ? row->weight / (double)row->count : 1;
 	struct pp_branch_entry branch = {
-		.mispredicted = (uint64_t)llround((double)row->mispredicted * a_count),
 		.weight = row->weight,
+		.mispredicted_weight = (double)row->mispredicted * a_count,
 	};
 	uint64_t from, to;
 
@@ -197,8 +196,11 @@ static int take_range(void *context, const struct pathprof_range_row *row)
 	if (!pathprof_build_id_equal(row->to_id, &t->profile->origin.build_id))
 		return 0;
 	if (!place(t, row->from_id, row->from, &from) ||
-	    !place(t, row->to_id, row->start, &start) || !place(t, row->to_id, row->last, &last))
+	    !place(t, row->to_id, row->start, &start) || !place(t, row->to_id, row->last, &last) ||
+	    start > last) {
+		t->ranges->misfits = pp_count_sum(t->ranges->misfits, row->count);
 		return 0;
+	}
 	return no_memory(t, row->is_counted
 				    ? take_counted(t, row)
 				    : pp_code_ranges_add(t->ranges, from, start, last, row->count));
@@ -206,8 +208,7 @@ static int take_range(void *context, const struct pathprof_range_row *row)
 
 /*
  * Where all windows were imported and kept their ranges, these are taken, as export --recording
- * takes them; else ranges are worked out of the paths. Ranges do not say
- * of which process they are.
+ * takes them; else ranges are worked out of the paths. Ranges do not say of which process they are.
  */
 static int take_ranges(struct taking *t, struct pathprof_store *store,
 		       const struct pathprof_filter *filter, struct pp_code_ranges *ranges)

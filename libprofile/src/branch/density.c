@@ -74,8 +74,9 @@ static void measure(const struct pathprof_branch_profile *p, const struct pathpr
 		t->branches = pp_count_sum(t->branches, falls[i].count);
 	}
 	for (uint32_t i = 0; i < g->part_cnt; i++)
-		parts[i].density =
-			(double)parts[i].bytes / (double)(g->parts[i].end - g->parts[i].start);
+		if (parts[i].bytes)
+			parts[i].density = (double)parts[i].bytes /
+					   (double)(g->parts[i].end - g->parts[i].start);
 }
 
 /* The thinnest of the densest that together have the cutoff's share of `all` branches. */

@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 
+#include "base/count.h"
 #include "base/search.h"
 #include "base/table.h"
 #include "pathprof/branch_profile.h"
@@ -20,7 +21,7 @@
 struct pp_branch_entry {
 	uint64_t at[3]; /* from, to | start, last, after a call | from, start, last | place */
 	uint64_t count, mispredicted;
-	double weight;
+	double weight, mispredicted_weight;
 };
 
 struct pp_branch_entries {
@@ -66,12 +67,6 @@ int pp_branch_add_event(struct pathprof_branch_profile *p, const char *name);
 /* Adds where `from` comes from to where p does; first: p is empty. -ENOMEM. */
 int pp_branch_merge_origin(struct pathprof_branch_profile *p,
 			   const struct pathprof_branch_origin *from, bool first);
-
-/* a + b, at most 2^64 - 1. */
-static inline uint64_t pp_count_sum(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
 
 /* Refuses code or a graph of another binary than the profile's, with both ids in the line. */
 int pp_branch_check_id(const struct pathprof_branch_profile *p, const struct pathprof_build_id *id,

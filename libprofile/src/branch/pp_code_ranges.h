@@ -18,7 +18,7 @@ struct pp_code_ranges {
 	const struct pathprof_graph *graph;
 	struct pathprof_branch_profile *profile;
 	uint8_t *pads;    /* a byte a block: an exception may land there */
-	uint64_t misfits; /* counts of ranges left out: the code does not run on there */
+	uint64_t misfits; /* counts of ranges left out: no code runs on there */
 };
 
 /* -ENOMEM. */

@@ -158,6 +158,14 @@ static int go_on(struct pathprof_branch_profile *p, struct pp_runs_of_paths *hea
 	return joined.open ? push(heap, &joined) : emit(p, &joined, weight);
 }
 
+/* The share of most that part leaves; what rounding leaves of equal sums is none. */
+static double rest(double part, double most)
+{
+	double share = 1 - part / most;
+
+	return share > 1e-9 ? share : 0;
+}
+
 static int join_place(struct pathprof_branch_profile *p, struct pp_runs_of_paths *heap,
 		      const struct pp_runs_of_paths *open, const struct beginnings *on)
 {
@@ -176,11 +184,11 @@ static int join_place(struct pathprof_branch_profile *p, struct pp_runs_of_paths
 				   run->weight * on->runs[j].weight / most);
 		if (!rc)
 			rc = emit(p, run,
-				  joins ? run->weight * (1 - on->weight / most) : run->weight);
+				  joins ? run->weight * rest(on->weight, most) : run->weight);
 	}
 	/* Beginnings keep the weight that no open run led to; open ones are pushed with it. */
 	for (size_t j = 0; joins && j < on->cnt; j++)
-		on->runs[j].weight *= 1 - open_weight / most;
+		on->runs[j].weight *= rest(open_weight, most);
 	return rc;
 }
 

@@ -43,11 +43,24 @@ struct source {
 	uint64_t image_bytes;
 	int fd; /* -1: there is nothing but the image */
 	uint64_t left_bytes;
+	int failure; /* of reading the file, -errno; 0: none */
 };
 
 static bool lies_within(uint64_t offset, uint64_t len_bytes, uint64_t size)
 {
 	return offset <= size && len_bytes <= size - offset;
+}
+
+static bool read_piece(struct source *source, uint64_t offset, void *to, size_t len_bytes)
+{
+	ssize_t had;
+
+	do
+		had = pread(source->fd, to, len_bytes, (off_t)offset);
+	while (had < 0 && errno == EINTR);
+	if (had < 0)
+		source->failure = -errno;
+	return had == (ssize_t)len_bytes;
 }
 
 static bool take(struct source *source, uint64_t offset, void *to, size_t len_bytes)
@@ -58,10 +71,11 @@ static bool take(struct source *source, uint64_t offset, void *to, size_t len_by
 		memcpy(to, source->image + offset, len_bytes);
 		return true;
 	}
-	if (source->fd < 0 || offset > INT64_MAX || cost_bytes > source->left_bytes)
+	if (source->fd < 0 || !lies_within(offset, len_bytes, INT64_MAX) ||
+	    cost_bytes > source->left_bytes)
 		return false;
 	source->left_bytes -= cost_bytes;
-	return pread(source->fd, to, len_bytes, (off_t)offset) == (ssize_t)len_bytes;
+	return read_piece(source, offset, to, len_bytes);
 }
 
 static uint64_t align_up(uint64_t value, uint64_t to)
@@ -240,6 +254,7 @@ static int find_in_sections(struct source *source, const struct headers *h,
 	return -ENOENT;
 }
 
+/* -ENOENT: it has none; another -errno: it cannot be read, so nobody knows. */
 static int find_in_file(struct pathprof_build_id *ret_id, int fd)
 {
 	uint8_t head[HEAD_BYTES];
@@ -250,9 +265,10 @@ static int find_in_file(struct pathprof_build_id *ret_id, int fd)
 				.left_bytes = READ_MAX_BYTES};
 	struct headers h;
 
-	if (!take_headers(&source, &h))
-		return -ENOENT;
-	return find_in_segments(&source, &h, ret_id) ? find_in_sections(&source, &h, ret_id) : 0;
+	if (take_headers(&source, &h) &&
+	    (!find_in_segments(&source, &h, ret_id) || !find_in_sections(&source, &h, ret_id)))
+		return 0;
+	return source.failure ? source.failure : -ENOENT;
 }
 
 static void identify_file(struct pathprof_build_id *ret_id, const struct stat *st)
@@ -269,10 +285,15 @@ int pathprof_build_id_read_fd(struct pathprof_build_id *ret_id, int fd, const ch
 			      struct pathprof_error *error)
 {
 	struct stat st;
+	int rc;
 
 	if (fstat(fd, &st))
 		return pathprof_fail(error, -errno, "%s: cannot be examined: %m", path);
-	if (find_in_file(ret_id, fd))
+	rc = find_in_file(ret_id, fd);
+	if (rc && rc != -ENOENT)
+		return pathprof_fail(error, rc, "%s: its build-id cannot be read: %s", path,
+				     strerror(-rc));
+	if (rc)
 		identify_file(ret_id, &st);
 	return 0;
 }

@@ -72,8 +72,8 @@ static bool put_function(struct pathprof_apart_message *m, uint64_t offset)
 	const char *name = NULL;
 
 	f.code = pathprof_code_function(code, offset, &name, &f.start);
-	f.has_name = f.code == 0 && name;
-	if (!f.has_name || strlen(name) > NAME_BYTES_MAX)
+	f.has_name = f.code == 0 && name && strlen(name) <= NAME_BYTES_MAX;
+	if (!f.has_name)
 		name = "";
 	if (pathprof_apart_add(m, &f, sizeof(f)) &&
 	    pathprof_apart_add(m, name, (uint32_t)strlen(name) + 1))

@@ -262,10 +262,10 @@ static bool window_has(const struct pp_data *d, uint64_t offset, size_t len_byte
 static bool read_file(struct pp_data *d, int fd, uint64_t offset, uint8_t *buf, size_t len_bytes)
 {
 	if (len_bytes > WINDOW_BYTES / 2)
-		return pread(fd, buf, len_bytes, (off_t)offset) == (ssize_t)len_bytes;
+		return pp_elf_read_file(fd, buf, len_bytes, offset) == (ssize_t)len_bytes;
 	if (!window_has(d, offset, len_bytes)) {
 		uint64_t at = offset & ~(uint64_t)(WINDOW_BYTES / 4 - 1);
-		ssize_t got = pread(fd, d->window, WINDOW_BYTES, (off_t)at);
+		ssize_t got = pp_elf_read_file(fd, d->window, WINDOW_BYTES, at);
 
 		d->window_offset = at;
 		d->window_len = got > 0 ? (size_t)got : 0;

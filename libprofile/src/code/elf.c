@@ -177,11 +177,21 @@ int pathprof_code_vaddr_to_offset(const struct pathprof_code *code, uint64_t vad
 	return 0;
 }
 
+ssize_t pp_elf_read_file(int fd, void *buf, size_t size, uint64_t offset)
+{
+	ssize_t got;
+
+	do
+		got = pread(fd, buf, size, (off_t)offset);
+	while (got < 0 && errno == EINTR);
+	return got;
+}
+
 /* Moves the window so that it holds offset and some of what is before: paths mostly go on. */
 static void move_window(struct pathprof_code *code, uint64_t offset)
 {
 	uint64_t at = offset & ~(uint64_t)(PP_CODE_WINDOW / 4 - 1);
-	ssize_t got = pread(code->fd, code->window, PP_CODE_WINDOW, (off_t)at);
+	ssize_t got = pp_elf_read_file(code->fd, code->window, PP_CODE_WINDOW, at);
 
 	code->window_offset = at;
 	code->window_len = got > 0 ? (size_t)got : 0;

@@ -95,12 +95,21 @@ int pathprof_foreign_root(pid_t pid)
 	return errno == ENOENT ? -ESRCH : -errno;
 }
 
+/* A name with "..", when others rename or mount anything meanwhile, fails with EAGAIN so often. */
+#define TRIES_MAX 32
+
 /* Fails with ENOSYS before Linux 5.6: without RESOLVE_IN_ROOT a link could lead out of the root. */
 static int find_below(int root_fd, const char *path)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
+	int fd = -1;
 
-	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	for (int i = 0; i < TRIES_MAX; i++) {
+		fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+		if (fd >= 0 || errno != EAGAIN)
+			break;
+	}
+	return fd;
 }
 
 static int look(int root_fd, const char *path)

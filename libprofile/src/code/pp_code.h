@@ -121,6 +121,8 @@ int pp_elf_open(struct pathprof_code *code, struct pathprof_error *error);
  * Up to size bytes at vaddr, never beyond its segment. Returns how many; 0: none there.
  */
 size_t pp_elf_read(struct pathprof_code *code, uint64_t vaddr, uint8_t *buf, size_t size);
+/* pread() that a signal does not interrupt. */
+ssize_t pp_elf_read_file(int fd, void *buf, size_t size, uint64_t offset);
 
 /* modules.c: libdwfl's view of the file, opened at first use. -ENOENT when it makes none of it. */
 int pp_dwfl_open(struct pathprof_code *code);

@@ -435,15 +435,17 @@ static void lay_out(struct pp_ranges *r, struct nesting *n, const struct collect
 static int make_ranges(struct pp_ranges *r, const struct collection *c)
 {
 	struct nesting n = {0};
+	bool has_memory;
 
 	if (!c->cnt)
 		return 0;
 	n.outer = calloc(c->cnt, sizeof(n.outer[0]));
 	r->ranges = calloc(c->cnt, 3 * sizeof(r->ranges[0]));
-	if (n.outer && r->ranges)
+	has_memory = n.outer && r->ranges;
+	if (has_memory)
 		lay_out(r, &n, c);
 	free(n.outer);
-	return r->ranges ? 0 : -ENOMEM;
+	return has_memory ? 0 : -ENOMEM;
 }
 
 static uint64_t entry_of(const struct pathprof_code *code)

@@ -159,7 +159,7 @@ static void bound_unsized(struct pathprof_code *code)
 	code->symbol_cnt = kept;
 }
 
-/* What ends no later than a symbol after it cannot hold an address that one does not reach. */
+/* A symbol that ends no later than one behind it holds no address beyond that one. */
 static void link_outer(struct pathprof_code *code)
 {
 	struct pp_symbol *symbols = code->symbols;

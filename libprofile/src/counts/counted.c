@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/count.h"
 #include "pathprof/foreign.h"
 #include "pp_counted.h"
 
@@ -241,7 +242,7 @@ static size_t add_up(struct pathprof_counted_path *paths, size_t cnt)
 
 	for (size_t i = 0; i < cnt; i++) {
 		if (to && paths[to - 1].id == paths[i].id)
-			paths[to - 1].count += paths[i].count;
+			paths[to - 1].count = pp_count_sum(paths[to - 1].count, paths[i].count);
 		else
 			paths[to++] = paths[i];
 	}
@@ -303,18 +304,21 @@ static uint64_t cold_of(const struct pathprof_counted *counted,
 	if (f->counting != PATHPROF_COUNTING_WARM)
 		return 0;
 	for (uint32_t i = 0; i < f->slot_cnt; i++)
-		cnt += f->slots[i] ? 0 : counters[i];
+		cnt = pp_count_sum(cnt, f->slots[i] ? 0 : counters[i]);
 	return cnt;
 }
 
 uint64_t pathprof_counted_cold(const struct pathprof_counted *counted, uint32_t function)
 {
 	const struct pathprof_counted_function *f = &counted->functions[function];
-	uint64_t cnt = 0;
+	uint64_t cnt;
 
 	if (f->first != function)
 		return 0;
-	for (cnt = cold_of(counted, f); f->next; cnt += cold_of(counted, f))
+	cnt = cold_of(counted, f);
+	while (f->next) {
 		f = &counted->functions[f->next];
+		cnt = pp_count_sum(cnt, cold_of(counted, f));
+	}
 	return cnt;
 }

@@ -25,6 +25,7 @@ struct counts_file {
 	struct pathprof_error *error;
 	struct pathprof_counts_head head;
 	uint64_t bytes;
+	uint64_t hash_bytes; /* of the tables read so far */
 	int64_t changed_ns;
 	uint64_t *image; /* the sum of its threads' */
 	struct pp_hashed_path *hashed;
@@ -207,19 +208,33 @@ static int add_caches(struct counts_file *f, const struct pathprof_counted *coun
 	return r;
 }
 
+/* Each table is one thread's, so all that are read lie in the file. */
+static int open_hash(struct counts_file *f, uint64_t place,
+		     struct pathprof_counts_region *ret_region)
+{
+	int r = place < f->head.used_bytes ? 0 : read_used_again(f);
+
+	if (r == 0)
+		r = read_region(f, place, ret_region);
+	if (r < 0)
+		return r;
+	if (ret_region->kind != PATHPROF_COUNTS_HASH)
+		return damaged(f, "no hash table is there", place);
+	f->hash_bytes += ret_region->bytes;
+	return f->hash_bytes > f->head.used_bytes
+		       ? damaged(f, "threads share the hash table", place)
+		       : 0;
+}
+
 static int add_hash(struct counts_file *f, uint64_t place)
 {
 	struct pathprof_counts_entry part[1024];
 	struct pathprof_counts_region region = {0};
 	uint64_t left, at = place + sizeof(region);
-	int r = place < f->head.used_bytes ? 0 : read_used_again(f);
+	int r = open_hash(f, place, &region);
 
-	if (r == 0)
-		r = read_region(f, place, &region);
 	if (r < 0)
 		return r;
-	if (region.kind != PATHPROF_COUNTS_HASH)
-		return damaged(f, "no hash table is there", place);
 	left = (region.bytes - sizeof(region)) / sizeof(part[0]);
 	for (; left && r == 0; left -= left < 1024 ? left : 1024) {
 		size_t cnt = left < 1024 ? left : 1024;
@@ -310,25 +325,62 @@ static int check_hashed(const struct counts_file *f, const struct pathprof_count
 	return r;
 }
 
-static int add(struct pathprof_counted *counted, struct counts_file *f)
+static int too_much(const struct counts_file *f)
 {
-	size_t cnt = counted->hashed_cnt + f->hashed_cnt;
-	struct pp_hashed_path *hashed;
+	return pathprof_fail(f->error, -EBADMSG,
+			     "%s: damaged: with the files before it a count goes beyond 64 bits",
+			     f->path);
+}
 
-	if (pp_resize(&counted->hashed, cnt) < 0)
-		return no_memory(f);
-	hashed = counted->hashed;
+static int check_sums(const struct counts_file *f, const struct pathprof_counted *counted)
+{
+	for (uint64_t i = 0; i < counted->image_bytes / sizeof(uint64_t); i++)
+		if (f->image[i] > UINT64_MAX - counted->image[i])
+			return too_much(f);
+	return 0;
+}
+
+/* One entry a path; there is room for all. */
+static int join_hashed(const struct counts_file *f, const struct pathprof_counted *counted,
+		       struct pp_hashed_path *joined, size_t *ret_cnt)
+{
+	size_t cnt = counted->hashed_cnt + f->hashed_cnt, kept = 0;
+
+	if (counted->hashed_cnt)
+		memcpy(joined, counted->hashed, counted->hashed_cnt * sizeof(*joined));
 	if (f->hashed_cnt)
-		memcpy(hashed + counted->hashed_cnt, f->hashed, f->hashed_cnt * sizeof(*hashed));
-	qsort(hashed, cnt, sizeof(*hashed), by_path);
-	counted->hashed_cnt = 0;
+		memcpy(joined + counted->hashed_cnt, f->hashed, f->hashed_cnt * sizeof(*joined));
+	qsort(joined, cnt, sizeof(*joined), by_path);
 	for (size_t i = 0; i < cnt; i++) {
-		if (counted->hashed_cnt &&
-		    by_path(&hashed[counted->hashed_cnt - 1], &hashed[i]) == 0)
-			hashed[counted->hashed_cnt - 1].count += hashed[i].count;
-		else
-			hashed[counted->hashed_cnt++] = hashed[i];
+		if (!kept || by_path(&joined[kept - 1], &joined[i]) != 0)
+			joined[kept++] = joined[i];
+		else if (__builtin_add_overflow(joined[kept - 1].count, joined[i].count,
+						&joined[kept - 1].count))
+			return too_much(f);
 	}
+	*ret_cnt = kept;
+	return 0;
+}
+
+static int add(struct pathprof_counted *counted, const struct counts_file *f)
+{
+	struct pp_hashed_path *joined =
+		calloc(counted->hashed_cnt + f->hashed_cnt + 1, sizeof(*joined));
+	size_t cnt = 0;
+	int r;
+
+	if (!joined)
+		return no_memory(f);
+	r = check_sums(f, counted);
+	if (r == 0)
+		r = join_hashed(f, counted, joined, &cnt);
+	if (r < 0) {
+		free(joined);
+		return r;
+	}
+	free(counted->hashed);
+	counted->hashed = joined;
+	counted->hashed_cnt = cnt;
 	for (uint64_t i = 0; i < counted->image_bytes / sizeof(uint64_t); i++)
 		counted->image[i] += f->image[i];
 	return 0;

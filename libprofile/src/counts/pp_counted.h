@@ -18,8 +18,8 @@ struct pathprof_counted {
 	uint64_t left_out_cnt;
 	uint64_t section_address, image_bytes; /* of the section of counters */
 	uint64_t *image;                       /* sums, by counter */
-	struct pp_hashed_path *hashed;         /* one path may have several */
-	size_t hashed_cnt, hashed_room;
+	struct pp_hashed_path *hashed;         /* by counter, then by path; each path once */
+	size_t hashed_cnt;
 	const char **missing; /* functions left out that clang's profile has counters of */
 	size_t missing_cnt, missing_room;
 	char **texts; /* names and files, that functions point to */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/count.h"
 #include "pp_counted.h"
 
 /* A node without a line of its own belongs to the line before, as one of the same line does. */
@@ -88,12 +89,12 @@ int pathprof_counted_way(const struct pathprof_counted *counted, uint32_t functi
 static void add_run(const struct pathprof_flow *flow, const struct pathprof_flow_path *path,
 		    uint64_t count, uint64_t *counts)
 {
-	counts[path->start] += count;
+	counts[path->start] = pp_count_sum(counts[path->start], count);
 	for (uint32_t i = 0; i < path->edge_cnt; i++) {
 		const struct pathprof_flow_edge *edge = &flow->edges[path->edges[i]];
 
 		if (!edge->retreating)
-			counts[edge->to] += count;
+			counts[edge->to] = pp_count_sum(counts[edge->to], count);
 	}
 }
 

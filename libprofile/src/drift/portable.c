@@ -273,7 +273,7 @@ static double share_of(const struct pathprof_event *part, double rest)
 	return part->weight > 0 ? part->weight / (part->weight + rest) : 0;
 }
 
-/* What either gives up is not there on the other side, so neither looks at what the other lost. */
+/* Each side gives up only what the other one lacks, so which is first does not matter. */
 static void pair(struct side *window, struct side *base)
 {
 	struct pathprof_event of_window = unnamed_matched(window, missing_share(base, window));

@@ -150,7 +150,7 @@ int pathprof_tally_sort(struct pathprof_tally *counts)
 	int r = pathprof_events_sort(counts->events, &counts->cnt);
 
 	if (r < 0)
-		counts->cnt = 0;
+		pathprof_tally_clear(counts);
 	sum_up(counts, counts->events, counts->cnt);
 	return r;
 }

@@ -69,12 +69,24 @@ const char *pp_export_time(int64_t time_ns, char text[32])
 	return text;
 }
 
+/* U+0080 to U+009F in UTF-8, which some terminals obey. */
+static bool is_control(unsigned char first, unsigned char second)
+{
+	return first == 0xc2 && second >= 0x80 && second <= 0x9f;
+}
+
 /* Names come from outside: no blanks, no line's end, nothing that parts or that a terminal obeys.
  */
 static void put_word(FILE *file, const char *text)
 {
-	for (; *text; text++)
-		fputc((unsigned char)*text > ' ' && !strchr("\x7f,;", *text) ? *text : '_', file);
+	unsigned char before = 0;
+
+	for (const unsigned char *at = (const unsigned char *)text; *at; before = *at++) {
+		bool plain = *at > ' ' && !strchr("\x7f,;", *at) && !is_control(before, *at) &&
+			     !is_control(*at, at[1]);
+
+		fputc(plain ? *at : '_', file);
+	}
 }
 
 void pp_export_origin(const struct pp_export *x, FILE *file, const char *prefix,

@@ -227,6 +227,7 @@ int pp_source_pieces_each(const struct pp_export *x, pp_piece_fn *fn, void *cont
 		.fn = fn,
 		.context = context,
 		.names = calloc((size_t)function_cnt + 1, sizeof(char *)),
+		.piece = {.offset = PATHPROF_OUTSIDE},
 		.end = PATHPROF_OUTSIDE,
 	};
 	int rc = cutting.names ? cut(&cutting) : -ENOMEM;

@@ -90,6 +90,8 @@ static void put_place(const struct writing *w, uint64_t offset)
 static void put(const struct writing *w, uint64_t from, uint64_t to, uint64_t mispredicted,
 		uint64_t count)
 {
+	if (!is_named(w->x, from) && !is_named(w->x, to))
+		return;
 	put_place(w, from);
 	put_place(w, to);
 	fprintf(w->x->file, "%" PRIu64 " %" PRIu64 "\n", mispredicted, count);
@@ -136,8 +138,7 @@ static void put_all(const struct writing *w, const struct pp_fall *falls, uint32
 	for (uint32_t i = 0; i < x->profile->branch_cnt; i++) {
 		const struct pathprof_branch_count *b = &x->profile->branches[i];
 
-		if (b->count && !pp_is_return(x->graph, b->from) &&
-		    (is_named(x, b->from) || is_named(x, b->to)))
+		if (b->count && !pp_is_return(x->graph, b->from))
 			put(w, b->from, b->to, b->mispredicted, b->count);
 	}
 	for (uint32_t i = 0; i < fall_cnt; i++)

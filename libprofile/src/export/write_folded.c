@@ -6,10 +6,9 @@
  *
  * A stack is the binary with its build-id, the function's callers where they are known, the
  * function, and what was inlined into it, by the names that linkers know (c++filt reads these).
- * The number is
- * the CPU time in nanoseconds where a clock ran, else of instructions that ran. There are no
- * comment lines, which readers would complain of; the binary's frame is all of the origin that
- * there is.
+ * The number is the CPU time in nanoseconds where a clock ran, else that of instructions that ran.
+ * There are no comment lines, which readers would complain of; the binary's frame is all of the
+ * origin that there is.
  *
  * Workload: once an export; lines are sorted and the same ones added up.
  */
@@ -17,6 +16,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ struct lines {
 	size_t cnt, room;
 	struct pp_callers callers;
 	bool timed;
-	char root[256];
+	char root[NAME_MAX + PATHPROF_BUILD_ID_TEXT_LEN];
 };
 
 static void put_callers(FILE *file, const struct lines *lines, uint32_t number)

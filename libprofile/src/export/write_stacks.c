@@ -199,10 +199,26 @@ static int write_pprof(const struct pathprof_export_stacks *stacks, FILE *file)
 	return r;
 }
 
+/* How many bytes the control character has that stands there: U+0080 to U+009F have two. 0: none.
+ */
+static size_t control_bytes(const unsigned char *at)
+{
+	if (*at < ' ' || *at == 0x7f)
+		return 1;
+	return at[0] == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f ? 2 : 0;
+}
+
 void pathprof_export_frame(FILE *file, const char *name)
 {
-	for (; *name; name++)
-		fputc(*name == ';' ? ':' : (unsigned char)*name < ' ' ? '_' : *name, file);
+	const unsigned char *at = (const unsigned char *)name;
+
+	for (size_t len; *at; at += len ? len : 1) {
+		len = control_bytes(at);
+		if (len)
+			fputs(len == 2 ? "__" : "_", file);
+		else
+			fputc(*at == ';' ? ':' : *at, file);
+	}
 }
 
 int pathprof_export_stacks(enum pathprof_format format, const struct pathprof_export_stacks *stacks,

@@ -25,7 +25,7 @@
  * may fall into two parts by chance. */
 #define NEARER        4
 #define NEARER_OF_FEW 6
-/* Nine of ten hosts of a mode are nearer to it than to any other, and at most one host is alone. */
+/* Nine of ten hosts of a mode are nearest to it. At most one host, or one of ten, is alone. */
 #define OF_TEN 9
 #define TEN    10
 

@@ -19,8 +19,10 @@ double pp_fleet_usual(double *bits, size_t cnt);
 bool pp_fleet_is_out(double low_bits, double bits, double usual_bits);
 
 /*
- * moved.c: the terms by which `now` differs from `before`, joined by function. name says what the
- * function of a term's key is called, into ret_name, or leaves it empty. -ENOMEM.
+ * moved.c: the functions (key_hi) by which `now` differs from `before`, the greatest moved_bits
+ * first. A term is the sum over all paths of its function: bits, and the shares p and q, q without
+ * smoothing. key_lo is the path that moved most. names: as far as they are known, else empty.
+ * -ENOMEM; -ENODATA: a side is empty.
  */
 struct pp_fleet_terms {
 	struct pathprof_drift_term list[16];
@@ -29,9 +31,10 @@ struct pp_fleet_terms {
 };
 int pp_fleet_terms(struct pp_fleet_terms *ret_terms, const struct pathprof_distribution *now,
 		   const struct pathprof_distribution *before);
-/* Sums up terms of the same name, and leaves out what moved by less than a hundredth. */
+/* Sums up terms of the same name, and leaves out those whose share moved by less than a hundredth.
+ */
 size_t pp_fleet_join(struct pathprof_fleet_moved *ret_moved, struct pp_fleet_terms *terms);
-/* Names terms whose keys are portable names of build's paths. The store's errors. */
+/* Names terms whose functions are those of build's portable names. The store's errors. */
 int pp_fleet_name_portable(struct pp_fleet_terms *terms, struct pathprof_store *store,
 			   const struct pathprof_build_id *build, struct pathprof_error *error);
 

@@ -80,6 +80,16 @@ static int take_host(void *context, const struct pathprof_host_row *row)
 
 /* ---------------------------------------------------------------- in order */
 
+static int by_id(const struct pathprof_build_id *x, const struct pathprof_build_id *y)
+{
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->len_bytes != y->len_bytes)
+		return x->len_bytes < y->len_bytes ? -1 : 1;
+	return memcmp(x->bytes, y->bytes, sizeof(x->bytes));
+}
+
+/* Builds that were first seen at once go by when they were last seen. */
 static int by_program(const void *a, const void *b)
 {
 	const struct pathprof_release *x = a, *y = b;
@@ -87,7 +97,11 @@ static int by_program(const void *a, const void *b)
 
 	if (order)
 		return order;
-	return (x->first_seen_ns > y->first_seen_ns) - (x->first_seen_ns < y->first_seen_ns);
+	if (x->first_seen_ns != y->first_seen_ns)
+		return x->first_seen_ns < y->first_seen_ns ? -1 : 1;
+	if (x->last_seen_ns != y->last_seen_ns)
+		return x->last_seen_ns < y->last_seen_ns ? -1 : 1;
+	return by_id(&x->id, &y->id);
 }
 
 /* The heaviest program first. */

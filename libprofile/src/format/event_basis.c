@@ -114,10 +114,10 @@ enum pathprof_basis pp_event_basis(uint32_t type, uint64_t config, const char *a
 /* ---------------------------------------------------------------- by name */
 
 /* What libpfm4, perf's and the makers' tables call an event of branches, and of some of them. */
-static const char *const branch_words[] = {"branch", "br_", "brn", "taken"};
-static const char *const partial_words[] = {"mis", "not_taken", "ntaken", "cond",
-					    "jcc", "call",      "return", "ret_near",
-					    "far", "indirect",  "ind_"};
+static const char *const branch_words[] = {"branch", "br_", "brn", "taken", "pc_write"};
+static const char *const partial_words[] = {"mis",      "msprd", "resync", "not_taken", "ntaken",
+					    "cond",     "jcc",   "jmp",    "call",      "return",
+					    "ret_near", "far",   "immed",  "indirect",  "ind_"};
 
 static bool has_word(const char *text, const char *const *words, size_t cnt)
 {

@@ -34,10 +34,19 @@
 static int fail_part(const struct pp_perf *perf, const char *name, int r,
 		     struct pathprof_error *error)
 {
-	return pathprof_fail(error, r, "%s/%s: %s", perf->recording->name, name, strerror(-r));
+	return pathprof_fail(error, r, "%s/%s: %s", perf->recording->name, name,
+			     r == -EINVAL ? "no regular file" : strerror(-r));
 }
 
-/* A regular file of the directory; counted among what is to be read. */
+static int too_many(const struct pp_perf *perf, struct pathprof_error *error)
+{
+	return pathprof_fail(error, -E2BIG,
+			     "%s: more than %u files of samples in a directory are not read: "
+			     "import what perf script prints",
+			     perf->recording->name, PP_PERF_PARTS_MAX);
+}
+
+/* A regular file of the directory, counted among what is to be read. -EINVAL: it is none. */
 static int open_part(struct pp_perf *perf, const char *name, int *ret_fd)
 {
 	char path[64];
@@ -47,7 +56,7 @@ static int open_part(struct pp_perf *perf, const char *name, int *ret_fd)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", perf->recording->fd, name);
 	fd = pathprof_foreign_open(PATHPROF_OWN_ROOT, path, NULL);
 	if (fd < 0)
-		return fd == -EINVAL ? -ESPIPE : fd;
+		return fd;
 	if (fstat(fd, &status) < 0)
 		r = -errno;
 	if (r < 0) {
@@ -81,6 +90,30 @@ static int add_part(struct pp_perf_parts *parts, int fd)
 	return 0;
 }
 
+/* None may be there behind the first that is not: that one got lost. */
+static int check_rest(struct pp_perf *perf, struct pathprof_error *error)
+{
+	uint32_t lost = perf->parts.cnt;
+
+	for (uint32_t i = lost + 1; i <= PP_PERF_PARTS_MAX; i++) {
+		char name[32];
+		int fd = -1, r;
+
+		snprintf(name, sizeof(name), "data.%u", i);
+		r = open_part(perf, name, &fd);
+		if (r == -ENOENT)
+			continue;
+		if (r < 0 && r != -EINVAL)
+			return fail_part(perf, name, r, error);
+		if (r == 0)
+			close(fd);
+		return pp_recording_bad(perf->recording, error,
+					"data.%u is not there, but %s is: copy the whole directory",
+					lost, name);
+	}
+	return 0;
+}
+
 /* data.0 and so on, to the first that is not there. */
 static int open_all(struct pp_perf *perf, struct pathprof_error *error)
 {
@@ -93,16 +126,14 @@ static int open_all(struct pp_perf *perf, struct pathprof_error *error)
 		snprintf(name, sizeof(name), "data.%u", parts->cnt);
 		r = open_part(perf, name, &fd);
 		if (r == -ENOENT)
-			return 0;
-		if (r == 0 && parts->cnt == PP_PERF_PARTS_MAX)
-			r = -E2BIG;
+			return check_rest(perf, error);
 		if (r == 0)
-			r = add_part(parts, fd);
-		if (r < 0) {
-			if (fd >= 0)
-				close(fd);
-			return fail_part(perf, name, r, error);
-		}
+			r = parts->cnt < PP_PERF_PARTS_MAX ? add_part(parts, fd) : -E2BIG;
+		if (r < 0 && fd >= 0)
+			close(fd);
+		if (r < 0)
+			return r == -E2BIG ? too_many(perf, error)
+					   : fail_part(perf, name, r, error);
 	}
 }
 
@@ -128,6 +159,9 @@ int pp_perf_parts_open(struct pp_perf *perf, struct pathprof_error *error)
 	struct pp_perf_parts *parts = &perf->parts;
 	int r = open_all(perf, error);
 
+	if (r == 0 && !parts->cnt && perf->is_parted)
+		return pp_recording_bad(perf->recording, error,
+					"data.0 is not there: copy the whole directory");
 	if (r < 0 || !parts->cnt)
 		return r;
 	parts->turns = calloc(parts->cnt, sizeof(*parts->turns));

@@ -100,7 +100,8 @@ static bool is_filtered(const struct pp_perf_event *event)
 	uint64_t type = event->branch_type;
 
 	return type & PP_PERF_BRANCH_CALL_STACK ||
-	       (type & PP_PERF_BRANCH_SOME && !(type & PP_PERF_BRANCH_ANY));
+	       (type & PP_PERF_BRANCH_SOME && !(type & PP_PERF_BRANCH_ANY)) ||
+	       !(type & PP_PERF_BRANCH_IN_TX) != !(type & PP_PERF_BRANCH_NO_TX);
 }
 
 static int take_branches(struct pp_perf *perf, struct pp_perf_cursor *cursor,

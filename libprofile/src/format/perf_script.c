@@ -146,7 +146,7 @@ static int sample_line(struct pp_scan *text, const struct pp_script_columns *col
 	uint32_t event = 0;
 	int r;
 
-	/* In the process's name anything may stand. */
+	/* In the names of the process and the event anything may stand. */
 	if (branch_bad && branch_bad < columns->right)
 		branch_bad = NULL;
 	if (columns->bad || branch_bad || (!branch_cnt && has_symbol_branch(columns->right)))

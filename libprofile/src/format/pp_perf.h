@@ -95,6 +95,8 @@ enum pp_perf_type {
 #define PP_PERF_SAMPLE_IDENTIFIER 0x10000
 
 #define PP_PERF_BRANCH_ANY        0x00008
+#define PP_PERF_BRANCH_IN_TX      0x00100 /* beside ANY: those in transactions only */
+#define PP_PERF_BRANCH_NO_TX      0x00200 /* beside ANY: those outside of them only */
 #define PP_PERF_BRANCH_SOME       0x037f0 /* calls, returns, conditional ones, ... */
 #define PP_PERF_BRANCH_CALL_STACK 0x00800
 #define PP_PERF_BRANCH_HW_INDEX   0x20000

@@ -34,7 +34,7 @@ int pp_script_stack(struct pp_scan *text, const char *line, uint32_t *ret_branch
 struct pp_script_columns {
 	bool anchored; /* has a time or PID/TID: the first line of a record */
 	bool has_time, has_event, has_ip;
-	const char *right; /* what follows the anchor; without one, the line */
+	const char *right; /* what follows the event, else the anchor; with neither, the line */
 	uint64_t time_ns, ip, period;
 	uint32_t pid, tid, cpu;
 	const char *event;

@@ -14,11 +14,15 @@
 
 /*
  * 1: it was packed, and *ret_fd is what was in it, at its beginning; 0: it is not.
- * Negative errno, error filled: it is damaged, or there is no room.
+ * Negative errno, error filled: it is damaged, it takes more memory than 128 MiB, or there is no
+ * room.
  */
 int pp_recording_unpack(int fd, const char *name, int *ret_fd, struct pathprof_error *error);
 
-/* The first bytes of a file or pipe, which stay there to be read. How many; 0: none to be had. */
+/*
+ * The first bytes of a file or pipe, which stay there to be read. How many; 0: none to be had.
+ * Fewer than asked for only where it ends there. len_bytes: no more than a pipe holds.
+ */
 ssize_t pp_recording_peek(int fd, void *ret_bytes, size_t len_bytes);
 
 #endif

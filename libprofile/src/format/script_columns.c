@@ -7,7 +7,8 @@
  * None of them need be there, and COMM is what a process made of it, blanks and colons included.
  * So they are read from an anchor: the last word that can be a time, else the last PID/TID. What
  * stands before the anchor ends with pid and CPU, what follows begins with the event. Without an
- * anchor the width of a column tells a pid from an address and a period.
+ * anchor the width of a column tells a pid from an address and a period. The name of
+ * an event is one word, but two where perf knows no more than its number: "raw 0x20c4:u".
  *
  * One number in the place of PID/TID is taken for both: text has no means to tell -F pid from
  * -F tid.
@@ -23,7 +24,7 @@
 /* The name of a process has eight words at most; the symbol behind the address is not looked at. */
 #define WORDS_MAX 48
 
-/* How wide perf makes these columns at least; an address with the blank before it. */
+/* The least width of these columns, as perf prints them; an address with the blank before it. */
 #define PERIOD_WIDTH 10
 #define IP_WIDTH     17
 
@@ -148,17 +149,50 @@ static bool is_event(const struct word *word)
 	return word->len > 1 && word->at[word->len - 1] == ':';
 }
 
+/* "raw 0x20c4:u:", the word and the one behind it. */
+static bool is_raw_event(const struct word *word)
+{
+	return word->len == 3 && !memcmp(word->at, "raw", 3) && !strncmp(word[1].at, "0x", 2) &&
+	       is_event(&word[1]);
+}
+
+/* The number of words of the event that begins with the i-th one; 0: none begins there. */
+static size_t event_words(const struct words *words, size_t i)
+{
+	if (i < words->cnt && is_event(&words->word[i]))
+		return 1;
+	return i + 1 < words->cnt && is_raw_event(&words->word[i]) ? 2 : 0;
+}
+
+static bool is_period(const struct word *word, uint64_t *ret_period)
+{
+	return word->width >= PERIOD_WIDTH && is_number(word, UINT64_MAX, ret_period);
+}
+
+/* A number before an event is its period; without an event the width tells it from an address. */
+static bool is_period_at(const struct words *words, size_t i, uint64_t *ret_period)
+{
+	const struct word *word = &words->word[i];
+
+	if (event_words(words, i + 1))
+		return is_number(word, UINT64_MAX, ret_period);
+	return i < words->cnt && word->width < IP_WIDTH && is_period(word, ret_period);
+}
+
 /* -F misc: the mode's letters. */
 static bool is_misc(const struct word *word)
 {
 	return strspn(word->at, "KUHGgMESp") >= word->len;
 }
 
-static void take_event(struct pp_script_columns *columns, const struct word *word)
+/* The name from first to last, behind which the other columns begin. */
+static void take_event(struct pp_script_columns *columns, const struct word *first,
+		       const struct word *last)
 {
 	columns->has_event = true;
-	columns->event = word->at;
-	columns->event_len = word->len - 1;
+	columns->event = first->at;
+	columns->right = last->at + last->len;
+	columns->event_len = (size_t)(columns->right - 1 - first->at);
 }
 
 static void set_right(struct pp_script_columns *columns, const struct word *anchor)
@@ -167,17 +201,19 @@ static void set_right(struct pp_script_columns *columns, const struct word *anch
 	columns->right = anchor->at + anchor->len;
 }
 
-/* Event and address, from the i-th word on. */
+/* Period, event and address, from the i-th word on. */
 static void take_right(const struct words *words, size_t i, struct pp_script_columns *columns)
 {
 	const struct word *word = words->word;
+	size_t name_words;
 	uint64_t value;
 
-	if (i + 1 < words->cnt && is_event(&word[i + 1]) &&
-	    is_number(&word[i], UINT64_MAX, &columns->period))
+	if (is_period_at(words, i, &columns->period))
 		i++;
-	if (i < words->cnt && is_event(&word[i]))
-		take_event(columns, &word[i++]);
+	name_words = event_words(words, i);
+	if (name_words)
+		take_event(columns, &word[i], &word[i + name_words - 1]);
+	i += name_words;
 	if (i == words->cnt)
 		return;
 	if (!is_hex(&word[i], &columns->ip)) {
@@ -235,22 +271,28 @@ static bool take_pid_tid(const struct words *words, struct pp_script_columns *co
 	return false;
 }
 
-/* The event, or the period before it; else the address; else there is none. */
-static size_t find_right(const struct words *words)
+/* The event; else the address; else there is none. */
+static size_t find_event_or_ip(const struct words *words)
 {
 	const struct word *word = words->word;
 	uint64_t value;
 
 	for (size_t i = words->cnt; i-- > 0;)
-		if (is_event(&word[i])) {
-			bool has_period = i > 0 && word[i - 1].width >= PERIOD_WIDTH &&
-					  is_number(&word[i - 1], UINT64_MAX, &value);
-			return i - has_period;
-		}
+		if (is_event(&word[i]))
+			return i - (i > 0 && event_words(words, i - 1) > 1);
 	for (size_t i = 0; i < words->cnt; i++)
 		if (word[i].width >= IP_WIDTH && is_hex(&word[i], &value))
 			return i;
 	return words->cnt;
+}
+
+/* The same, or the period before it. */
+static size_t find_right(const struct words *words)
+{
+	size_t i = find_event_or_ip(words);
+	uint64_t value;
+
+	return i - (i > 0 && is_period(&words->word[i - 1], &value));
 }
 
 static void take_unanchored(const struct words *words, struct pp_script_columns *columns)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a call of read() hands out at most, so that progress can be shown. */
+/* A call of read() ends with the line that reaches so many, so that progress can be shown. */
 #define STEP_BYTES (1u << 20)
 
 static int make_text(struct pp_scan *text, const struct pp_scan_format *format, int fd)

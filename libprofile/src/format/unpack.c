@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,8 +14,10 @@
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #define PIECE_BYTES (256u << 10)
+#define MORE_MS     10
 
 /* An unpacking under way. */
 struct unpacking {
@@ -27,7 +30,7 @@ struct unpacking {
 /* ---------------------------------------------------------------- how it begins */
 
 /* Waits for a writer's first bytes, and leaves them in the pipe. */
-static ssize_t peek_pipe(int fd, void *bytes, size_t len)
+static ssize_t peek_pipe_once(int fd, void *bytes, size_t len)
 {
 	ssize_t got;
 	int copy[2];
@@ -42,6 +45,28 @@ static ssize_t peek_pipe(int fd, void *bytes, size_t len)
 	close(copy[0]);
 	close(copy[1]);
 	return got;
+}
+
+/* Waits a little for more behind what is in the pipe; false: its writers have gone. */
+static bool may_have_more(int fd)
+{
+	struct pollfd pipe = {.fd = fd};
+
+	return poll(&pipe, 1, MORE_MS) <= 0;
+}
+
+/* A writer may begin with fewer bytes than are asked for. */
+static ssize_t peek_pipe(int fd, void *bytes, size_t len)
+{
+	bool is_last = false;
+	ssize_t got;
+
+	for (;;) {
+		got = peek_pipe_once(fd, bytes, len);
+		if (got <= 0 || (size_t)got == len || is_last)
+			return got;
+		is_last = !may_have_more(fd);
+	}
 }
 
 ssize_t pp_recording_peek(int fd, void *ret_bytes, size_t len_bytes)
@@ -61,7 +86,9 @@ static int open_nameless(struct unpacking *u)
 	char path[PATH_MAX];
 	int len;
 
-	u->folder = getenv("TMPDIR") ?: "/var/tmp";
+	u->folder = getenv("TMPDIR");
+	if (!u->folder || !u->folder[0])
+		u->folder = "/var/tmp";
 	len = snprintf(path, sizeof(path), "%s/pathprof-XXXXXX", u->folder);
 	if (len < 0 || (size_t)len >= sizeof(path))
 		return -ENAMETOOLONG;
@@ -131,7 +158,17 @@ static int unpack_gzip(struct unpacking *u)
 
 /* ---------------------------------------------------------------- zstd */
 
-/* left: 0 at the end of a frame. */
+static int is_not_unpacked(const struct unpacking *u, size_t code)
+{
+	if (ZSTD_getErrorCode(code) != ZSTD_error_frameParameter_windowTooLarge)
+		return is_damaged(u, ZSTD_getErrorName(code));
+	return pathprof_fail(u->error, -EFBIG,
+			     "%s: is packed by zstd with a window of more than 128 MiB (--long): "
+			     "unpack it first (zstd -d --long=31)",
+			     u->name);
+}
+
+/* left: 0 at the end of a frame, of which zstd then holds nothing back. */
 static int unpack_piece(struct unpacking *u, ZSTD_DStream *stream, size_t len, size_t *ret_left)
 {
 	ZSTD_inBuffer in = {u->in, len, 0};
@@ -143,8 +180,8 @@ static int unpack_piece(struct unpacking *u, ZSTD_DStream *stream, size_t len, s
 
 		*ret_left = ZSTD_decompressStream(stream, &out, &in);
 		if (ZSTD_isError(*ret_left))
-			return is_damaged(u, ZSTD_getErrorName(*ret_left));
-		full = out.pos == out.size;
+			return is_not_unpacked(u, *ret_left);
+		full = *ret_left && out.pos == out.size;
 		r = write_out(u, out.pos);
 	}
 	return r;

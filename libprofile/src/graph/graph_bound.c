@@ -166,19 +166,11 @@ static void born(struct place *p, const struct pp_op *op, int64_t *weak)
 	p->lost = true;
 }
 
-/* From behind op to before it, for the register op writes. */
-static void through_definition(struct place *p, const struct pp_op *op, int64_t *weak)
+/* From behind op to before it, for the place that op's first operand is. */
+static void through_write(struct place *p, const struct pp_op *op, int64_t *weak)
 {
 	const ZydisDecodedOperand *o = op->operands;
-	bool whole = o[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-		     pp_op_register(o[0].reg.value) == p->reg && !p->memory;
 
-	if (op->insn.mnemonic == ZYDIS_MNEMONIC_CDQE && !p->memory && p->reg == 0)
-		return;
-	if (!whole) {
-		p->lost = true;
-		return;
-	}
 	switch (op->insn.mnemonic) {
 	case ZYDIS_MNEMONIC_MOVZX:
 		if (!p->shift)
@@ -214,6 +206,21 @@ static void through_definition(struct place *p, const struct pp_op *op, int64_t 
 	}
 }
 
+/* For the register op writes. */
+static void through_definition(struct place *p, const struct pp_op *op, int64_t *weak)
+{
+	const ZydisDecodedOperand *o = op->operands;
+	bool whole = o[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		     pp_op_register(o[0].reg.value) == p->reg && !p->memory;
+
+	if (op->insn.mnemonic == ZYDIS_MNEMONIC_CDQE && !p->memory && p->reg == 0)
+		return;
+	if (whole)
+		through_write(p, op, weak);
+	else
+		p->lost = true;
+}
+
 static void go_before(struct place *p, const struct pp_op *op, int64_t *weak)
 {
 	struct place written;
@@ -224,12 +231,11 @@ static void go_before(struct place *p, const struct pp_op *op, int64_t *weak)
 		through_definition(p, op, weak);
 		return;
 	}
-	if (op->insn.mnemonic != ZYDIS_MNEMONIC_MOV || !p->memory ||
-	    op->operands[0].type != ZYDIS_OPERAND_TYPE_MEMORY)
+	if (!p->memory || !pp_op_writes_memory(op))
 		return;
 	written = of_operand(op, &op->operands[0]);
 	if (same(p, &written))
-		came_from(p, op, 1);
+		through_write(p, op, weak);
 }
 
 /* ---------------------------------------------------------------- comparisons */

@@ -2,6 +2,7 @@
 /* Building a graph: the order of its steps; see pp_builder.h for what they are. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../code/pp_code_apart.h"
 #include "pathprof/build_id.h"
@@ -186,8 +187,11 @@ int pathprof_graph_build(struct pathprof_graph **ret_graph, struct pathprof_code
 	release(&b);
 	if (rc == -EFBIG)
 		return pathprof_fail(error, rc, "%s: has code beyond 4 GB", code->path);
-	if (rc)
+	if (rc == -ENOMEM)
 		return pathprof_fail(error, rc, "%s: no memory for its graph", code->path);
+	if (rc)
+		return pathprof_fail(error, rc, "%s: its code cannot be read: %s", code->path,
+				     strerror(-rc));
 	rc = pathprof_build_id_read_fd(&id, code->fd, code->path, error);
 	if (rc) {
 		pathprof_graph_free(graph);

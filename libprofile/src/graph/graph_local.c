@@ -245,6 +245,12 @@ bool pp_op_read(struct pp_local *l, uint64_t vaddr, struct pp_op *ret_op)
 	return true;
 }
 
+bool pp_op_writes_memory(const struct pp_op *op)
+{
+	return op->insn.operand_count && op->operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+	       (op->operands[0].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE);
+}
+
 bool pp_op_writes_flags(const struct pp_op *op)
 {
 	const ZydisAccessedFlags *f = op->insn.cpu_flags;

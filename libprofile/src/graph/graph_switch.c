@@ -116,10 +116,7 @@ static uint64_t next_object(const struct pp_builder *b, uint64_t vaddr)
 	return low < b->object_cnt ? b->objects[low] : UINT64_MAX;
 }
 
-/*
- * Where no index leads by the compiler's promise: to the end of a range of the function, behind
- * which nothing of it comes.
- */
+/* The end of a range of the function: the compiler guarantees that no index leads there. */
 static bool is_hole(const struct pp_local *l, uint64_t vaddr)
 {
 	for (uint32_t r = l->family; r != PP_NONE; r = pp_owner_state(l->b, r)->next)
@@ -295,8 +292,10 @@ static void find_ways(struct pp_local *l)
 	uint64_t start = pp_owner_state(l->b, l->family)->start;
 	uint32_t head = 0, tail = 0;
 
-	if (!firsts || !nexts || !queue)
+	if (!firsts || !nexts || !queue) {
+		l->b->failed = true;
 		goto out;
+	}
 	for (size_t i = 0; i < l->links.cnt; i++) {
 		uint32_t from = PP_AT(l->links, struct pp_link, i)->from;
 
@@ -335,8 +334,11 @@ static bool is_frame_gone(struct pp_local *l, uint32_t block)
 	bool known = true;
 
 	for (uint32_t at = block; known; at = pp_local_block(l, at)->parent) {
-		known = pp_local_block(l, at)->parent != PP_NONE && pp_builder_spend(l->b) &&
-			pp_vector_add(&way, &at);
+		known = pp_local_block(l, at)->parent != PP_NONE && pp_builder_spend(l->b);
+		if (known && !pp_vector_add(&way, &at)) {
+			l->b->failed = true;
+			known = false;
+		}
 		if (pp_local_block(l, at)->parent == at)
 			break;
 	}
@@ -419,6 +421,16 @@ static bool guess_labels(struct pp_local *l)
 	return b->targets.cnt > before;
 }
 
+/* Behind the bytes from vaddr on that nothing has reached, which end with their segment at last. */
+static uint64_t end_of_gap(struct pp_builder *b, uint64_t vaddr, uint64_t end)
+{
+	const uint8_t *mark = pp_text_mark(&b->text, vaddr);
+
+	while (vaddr < end && mark && !(*mark & PP_MARK_LEN))
+		mark = pp_text_mark(&b->text, ++vaddr);
+	return vaddr;
+}
+
 /* Where code begins that nothing has reached. */
 static void guess_gaps(struct pp_local *l)
 {
@@ -439,10 +451,7 @@ static void guess_gaps(struct pp_local *l)
 			len = *mark & PP_MARK_LEN;
 			if (!len && !pp_text_is_padding(&b->text, at, at + 1)) {
 				cnt += add_target(b, at);
-				while (at < s->end &&
-				       !(*pp_text_mark(&b->text, at) & PP_MARK_LEN) &&
-				       pp_text_mark(&b->text, at + 1))
-					at++;
+				at = end_of_gap(b, at, s->end);
 				continue;
 			}
 			if (!len)

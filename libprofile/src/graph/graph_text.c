@@ -49,7 +49,11 @@ static int read_part(struct pp_text_part *part, int fd)
 		ssize_t got = pread(fd, part->bytes + at, part->len_bytes - at,
 				    (off_t)(part->offset + at));
 
-		if (got <= 0)
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (!got)
 			break; /* cut off while we read: what is missing is no code */
 		at += (uint64_t)got;
 	}
@@ -59,6 +63,8 @@ static int read_part(struct pp_text_part *part, int fd)
 
 int pp_text_read(struct pp_text *text, struct pathprof_code *code)
 {
+	int rc;
+
 	text->parts = calloc(code->segment_cnt ? code->segment_cnt : 1, sizeof(text->parts[0]));
 	if (!text->parts)
 		return -ENOMEM;
@@ -76,8 +82,9 @@ int pp_text_read(struct pp_text *text, struct pathprof_code *code)
 		*part = (struct pp_text_part){
 			.vaddr = s->vaddr, .offset = s->offset, .len_bytes = s->len_bytes};
 		text->cnt++;
-		if (read_part(part, code->fd))
-			return -ENOMEM;
+		rc = read_part(part, code->fd);
+		if (rc)
+			return rc;
 	}
 	qsort(text->parts, text->cnt, sizeof(text->parts[0]), by_vaddr);
 	return 0;

@@ -99,8 +99,8 @@ static bool writes(const struct pp_op *op, const struct place *p, bool *ret_lost
 
 	if (!p->slot)
 		return op->defs >> p->reg & 1;
-	if (op->insn.mnemonic == ZYDIS_MNEMONIC_MOV && is_slot(&op->operands[0], &slot) &&
-	    slot.reg == p->reg && slot.distance == p->distance)
+	if (pp_op_writes_memory(op) && is_slot(&op->operands[0], &slot) && slot.reg == p->reg &&
+	    slot.distance == p->distance)
 		return true;
 	*ret_lost = op->defs >> p->reg & 1;
 	return false;
@@ -371,6 +371,14 @@ struct hunt {
 	uint64_t constant;
 };
 
+static bool hunt_behind(struct pp_local *l, struct hunt *h, const struct source *source)
+{
+	if (pp_vector_add(&h->sources, source))
+		return true;
+	l->b->failed = true;
+	return false;
+}
+
 /* false: the definition is neither a copy nor that constant. */
 static bool hunt_definition(struct pp_local *l, struct hunt *h, struct pp_point point)
 {
@@ -380,10 +388,14 @@ static bool hunt_definition(struct pp_local *l, struct hunt *h, struct pp_point 
 
 	if (pp_map_get(&h->seen, point.vaddr) != PP_NONE)
 		return true;
-	if (pp_map_put(&h->seen, point.vaddr, 0) || !pp_op_read(l, point.vaddr, &op))
+	if (pp_map_put(&h->seen, point.vaddr, 0)) {
+		l->b->failed = true;
+		return false;
+	}
+	if (!pp_op_read(l, point.vaddr, &op))
 		return false;
 	if (is_copy(&op, &source.place))
-		return pp_vector_add(&h->sources, &source);
+		return hunt_behind(l, h, &source);
 	v = of_definition(l, &op, point, 1);
 	if (!is_constant(&v) || (h->found && v.constant != h->constant))
 		return false;
@@ -402,7 +414,7 @@ static bool constant_of(struct pp_local *l, const struct place *place, struct pp
 	struct hunt h = {.sources.size_bytes = sizeof(struct source)};
 	struct source source = {*place, point};
 	struct pp_point points[DEFS_MAX];
-	bool good = pp_vector_add(&h.sources, &source);
+	bool good = hunt_behind(l, &h, &source);
 
 	while (good && h.sources.cnt) {
 		size_t cnt;

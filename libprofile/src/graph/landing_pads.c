@@ -3,9 +3,9 @@
  * Where exceptions go on: the call sites of the exception tables that .eh_frame's records name.
  *
  * Workload: once a file; large C++ libraries have 10^6 call sites. Tables come from outside: a
- * call site counts only within the bounds of its record, a pad only in code; and all of them
- * together are read no further than as many bytes as the section has, since records of a sound
- * file do not share their tables.
+ * call site counts only within the bounds of its record, a pad only in code; and no table is read
+ * once those before it had more bytes than the section, since records of a sound file do not share
+ * their tables.
  *
  * Source: Itanium C++ ABI: Exception Handling Tables; Linux Standard Base 5.0, chapter 10.5.
  */

@@ -138,6 +138,7 @@ struct pp_builder {
 };
 
 /* ---- graph_text.c */
+/* -ENOMEM; -EFBIG; what reading the file gave: then nothing of its code is known. */
 int pp_text_read(struct pp_text *text, struct pathprof_code *code);
 void pp_text_release(struct pp_text *text);
 /* The mark of a byte, or NULL outside code. */
@@ -238,6 +239,8 @@ bool pp_op_read(struct pp_local *l, uint64_t vaddr, struct pp_op *ret_op);
 /* 0..15, or PP_NONE. */
 uint32_t pp_op_register(ZydisRegister reg);
 bool pp_op_writes_flags(const struct pp_op *op);
+/* Whether its first operand is memory that it writes. */
+bool pp_op_writes_memory(const struct pp_op *op);
 
 /* ---- graph_value.c */
 #define PP_REG_SP 4

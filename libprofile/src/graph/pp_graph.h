@@ -16,7 +16,7 @@
 #include "pathprof/graph.h"
 
 /* Another number makes kept graphs of older builders worthless. */
-#define PP_GRAPH_VERSION 5
+#define PP_GRAPH_VERSION 6
 
 struct pp_graph {
 	struct pathprof_graph graph; /* first: what callers hold */

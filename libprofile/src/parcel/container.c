@@ -13,6 +13,10 @@
 
 #define RUN_PREFIX "run-"
 #define SERVICE    ".service"
+#define DECIMAL    "0123456789"
+#define HEX        DECIMAL "abcdef"
+
+#define RANDOM_DIGITS 32
 
 static size_t hex_digits(const char *text, bool *ret_decimal)
 {
@@ -24,14 +28,24 @@ static size_t hex_digits(const char *text, bool *ret_decimal)
 	return len;
 }
 
-/* run-u12.service, run-r7f...service, run-p12-i34.service: what systemd-run calls a command. */
+/* Whether the name is all that the format describes, which ends with %n. */
+static bool is_like(const char *name, const char *format)
+{
+	int end = 0;
+
+	(void)sscanf(name, format, &end);
+	return end && !name[end];
+}
+
+/* Names that systemd-run gives commands: run-u12, run-p12-i34, or run-r and 32 hex digits. */
 static bool is_transient(const char *name)
 {
-	size_t len = strlen(name), rest = strlen(RUN_PREFIX) + 1;
-
-	return strncmp(name, RUN_PREFIX, rest - 1) == 0 && name[rest - 1] &&
-	       strchr("urp", name[rest - 1]) && isxdigit((unsigned char)name[rest]) &&
-	       len > rest + strlen(SERVICE) && strcmp(name + len - strlen(SERVICE), SERVICE) == 0;
+	if (strncmp(name, RUN_PREFIX, strlen(RUN_PREFIX)) != 0)
+		return false;
+	return is_like(name, RUN_PREFIX "u%*[" DECIMAL "]" SERVICE "%n") ||
+	       is_like(name, RUN_PREFIX "p%*[" DECIMAL "]-i%*[" DECIMAL "]" SERVICE "%n") ||
+	       (is_like(name, RUN_PREFIX "r%*[" HEX "]" SERVICE "%n") &&
+		strlen(name) == strlen(RUN_PREFIX "r" SERVICE) + RANDOM_DIGITS);
 }
 
 char *pathprof_parcel_container(const char *container, char *text, size_t size)

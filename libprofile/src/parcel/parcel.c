@@ -13,6 +13,8 @@
 #include "pathprof/parcel_names.h"
 
 #define SLOT_NS ((int64_t)PATHPROF_PARCEL_SLOT_S * 1000000000)
+/* Some 11 kB in version 1, which are 3 MB of a host in a day. */
+#define FEW_ROWS 2000
 
 int64_t pathprof_parcel_slot(int64_t end_ns)
 {
@@ -35,6 +37,23 @@ uint32_t pathprof_parcel_window_cnt(const struct pathprof_parcel *parcel)
 	for (uint32_t i = 0; i < parcel->part_cnt; i++)
 		cnt += parcel->parts[i].window_cnt;
 	return cnt;
+}
+
+static size_t count_rows(const struct pathprof_parcel *parcel)
+{
+	size_t cnt = 0;
+
+	for (uint32_t i = 0; i < parcel->part_cnt; i++) {
+		const struct pathprof_profile *p = &parcel->parts[i].profile;
+
+		cnt += (size_t)p->path_cnt + p->edge_cnt + p->clock_cnt;
+	}
+	return cnt;
+}
+
+uint32_t pathprof_parcel_version_to_send(const struct pathprof_parcel *parcel, uint32_t newest)
+{
+	return newest >= PP_PARCEL_ROWS && count_rows(parcel) < FEW_ROWS ? 1 : newest;
 }
 
 /* Each hash is the seed of the next, so that no two texts run into one another. */

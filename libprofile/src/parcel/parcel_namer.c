@@ -153,7 +153,8 @@ static bool is_function_told(const struct told *told,
 	       (!function->len_bytes || is_told(told, function->start + function->len_bytes - 1));
 }
 
-static void leave_out_functions(struct pathprof_parcel_names *names, const struct told *told)
+static void leave_out_functions(struct pathprof_parcel *parcel, struct pathprof_parcel_names *names,
+				const struct told *told)
 {
 	uint32_t kept = 0;
 
@@ -162,10 +163,12 @@ static void leave_out_functions(struct pathprof_parcel_names *names, const struc
 			free(names->functions[i].name);
 		else
 			names->functions[kept++] = names->functions[i];
+	parcel->function_cnt -= names->function_cnt - kept;
 	names->function_cnt = kept;
 }
 
-static void leave_out_portables(struct pathprof_parcel_names *names, const struct told *told)
+static void leave_out_portables(struct pathprof_parcel *parcel, struct pathprof_parcel_names *names,
+				const struct told *told)
 {
 	uint32_t kept = 0;
 
@@ -176,6 +179,7 @@ static void leave_out_portables(struct pathprof_parcel_names *names, const struc
 				  pp_build_path(p->start, p->length, p->outcomes)))
 			names->portables[kept++] = *p;
 	}
+	parcel->portable_cnt -= names->portable_cnt - kept;
 	names->portable_cnt = kept;
 	if (told->keys) {
 		free(names->keys);
@@ -194,8 +198,8 @@ static void say_nothing(void *context, const char *why)
 
 /* A place without a symbol has no name, and is not asked for again. */
 static int name_offset(struct pathprof_namer *namer, struct told *told,
-		       struct pathprof_parcel_names *names, struct pathprof_code *code,
-		       uint64_t offset)
+		       struct pathprof_parcel *parcel, struct pathprof_parcel_names *names,
+		       struct pathprof_code *code, uint64_t offset)
 {
 	struct pathprof_parcel_function *last =
 		names->function_cnt ? &names->functions[names->function_cnt - 1] : NULL;
@@ -211,7 +215,7 @@ static int name_offset(struct pathprof_namer *namer, struct told *told,
 		last->len_bytes = offset - start + 1;
 		return 0;
 	}
-	code_of = pathprof_parcel_add_function(names, start, offset - start + 1, name);
+	code_of = pathprof_parcel_add_function(parcel, names, start, offset - start + 1, name);
 	return code_of == -E2BIG ? 0 : code_of;
 }
 
@@ -227,7 +231,7 @@ static int name_offsets(struct pathprof_namer *namer, struct told *told,
 		r = pathprof_code_functions_ahead(code, build->offsets, build->offset_cnt);
 	for (size_t i = 0; r == 0 && i < build->offset_cnt; i++)
 		if (!is_told(told, build->offsets[i]))
-			r = name_offset(namer, told, names, code, build->offsets[i]);
+			r = name_offset(namer, told, parcel, names, code, build->offsets[i]);
 	return r;
 }
 
@@ -274,9 +278,9 @@ int pathprof_namer_name(struct pathprof_namer *namer, struct pathprof_parcel *pa
 		if (!told)
 			r = -ENOMEM;
 		else
-			leave_out_functions(&parcel->names[i], told);
+			leave_out_functions(parcel, &parcel->names[i], told);
 		if (told)
-			leave_out_portables(&parcel->names[i], told);
+			leave_out_portables(parcel, &parcel->names[i], told);
 	}
 	for (size_t i = 0; r == 0 && i < builds.cnt; i++) {
 		struct told *told = told_of(namer, &builds.list[i].id);

@@ -20,12 +20,13 @@ struct pathprof_parcel_names *pathprof_parcel_names_of(struct pathprof_parcel *p
 	return &parcel->names[parcel->name_cnt++];
 }
 
-int pathprof_parcel_add_function(struct pathprof_parcel_names *names, uint64_t start,
+int pathprof_parcel_add_function(struct pathprof_parcel *parcel,
+				 struct pathprof_parcel_names *names, uint64_t start,
 				 uint64_t len_bytes, const char *name)
 {
 	struct pathprof_parcel_function *function;
 
-	if (names->function_cnt >= PATHPROF_PARCEL_FUNCTIONS_MAX ||
+	if (parcel->function_cnt >= PATHPROF_PARCEL_FUNCTIONS_MAX ||
 	    strnlen(name, PATHPROF_PARCEL_FUNCTION_BYTES + 1) > PATHPROF_PARCEL_FUNCTION_BYTES)
 		return -E2BIG;
 	if (pp_grow(&names->functions, names->function_cnt, &names->function_room) < 0)
@@ -35,17 +36,20 @@ int pathprof_parcel_add_function(struct pathprof_parcel_names *names, uint64_t s
 	if (!function->name)
 		return -ENOMEM;
 	names->function_cnt++;
+	parcel->function_cnt++;
 	return 0;
 }
 
-int pathprof_parcel_add_portable(struct pathprof_parcel_names *names,
+int pathprof_parcel_add_portable(struct pathprof_parcel *parcel,
+				 struct pathprof_parcel_names *names,
 				 const struct pathprof_parcel_portable *portable)
 {
-	if (names->portable_cnt >= PATHPROF_PARCEL_FUNCTIONS_MAX)
+	if (parcel->portable_cnt >= PATHPROF_PARCEL_FUNCTIONS_MAX)
 		return -E2BIG;
 	if (pp_grow(&names->portables, names->portable_cnt, &names->portable_room) < 0)
 		return -ENOMEM;
 	names->portables[names->portable_cnt++] = *portable;
+	parcel->portable_cnt++;
 	return 0;
 }
 
@@ -65,4 +69,5 @@ void pathprof_parcel_names_release(struct pathprof_parcel *parcel)
 	free(parcel->names);
 	parcel->names = NULL;
 	parcel->name_cnt = parcel->name_room = 0;
+	parcel->function_cnt = parcel->portable_cnt = 0;
 }

@@ -38,8 +38,8 @@ static const char *next_name(const ProtobufCBinaryData *names, size_t *at)
 	return name;
 }
 
-static int read_functions(struct pathprof_parcel_names *names, const Pathprof__Names *m,
-			  struct pathprof_error *error)
+static int read_functions(struct pathprof_parcel *parcel, struct pathprof_parcel_names *names,
+			  const Pathprof__Names *m, struct pathprof_error *error)
 {
 	uint64_t start = 0;
 	size_t at = 0;
@@ -53,7 +53,7 @@ static int read_functions(struct pathprof_parcel_names *names, const Pathprof__N
 		start += (uint64_t)m->start[i];
 		if (!name)
 			return malformed(error, "a function without a name");
-		code = pathprof_parcel_add_function(names, start, m->length[i], name);
+		code = pathprof_parcel_add_function(parcel, names, start, m->length[i], name);
 	}
 	if (code == -E2BIG)
 		return malformed(error, "a function's name is longer than 1024 bytes");
@@ -62,8 +62,8 @@ static int read_functions(struct pathprof_parcel_names *names, const Pathprof__N
 	return at == m->names.len ? 0 : malformed(error, "names without functions");
 }
 
-static int read_portables(struct pathprof_parcel_names *names, const Pathprof__Names *m,
-			  struct pathprof_error *error)
+static int read_portables(struct pathprof_parcel *parcel, struct pathprof_parcel_names *names,
+			  const Pathprof__Names *m, struct pathprof_error *error)
 {
 	struct pathprof_parcel_portable row = {.start = 0};
 	size_t cnt = m->n_function;
@@ -77,7 +77,7 @@ static int read_portables(struct pathprof_parcel_names *names, const Pathprof__N
 		row.outcomes = m->path_outcomes[i];
 		row.function = m->function[i];
 		row.place = m->place[i];
-		if (pathprof_parcel_add_portable(names, &row) < 0)
+		if (pathprof_parcel_add_portable(parcel, names, &row) < 0)
 			return no_memory(error);
 	}
 	return 0;
@@ -110,9 +110,9 @@ static int read_build(struct pathprof_parcel *parcel, const Pathprof__Names *m,
 	if (m->id.len)
 		memcpy(names->id.bytes, m->id.data, m->id.len);
 	parcel->name_cnt++;
-	code = read_functions(names, m, error);
+	code = read_functions(parcel, names, m, error);
 	if (code == 0)
-		code = read_portables(names, m, error);
+		code = read_portables(parcel, names, m, error);
 	return code ? code : read_keys(names, m, error);
 }
 

@@ -55,6 +55,9 @@ struct Pathprof__Parcel;
 int pp_parcel_read_names(struct pathprof_parcel *parcel, const struct Pathprof__Parcel *m,
 			 struct pathprof_error *error);
 
+/* Sets os and model by the files below root: "", or a directory of a test. */
+void pp_parcel_read_host(struct pathprof_parcel_host *host, const char *root);
+
 /*
  * A weight that was looked at `looks` times, with digits down to a twentieth of its error; one that
  * has no more digits stays as it is. Sums over many rows stay the same: `row` counts them.

@@ -121,7 +121,6 @@ static int ignore_stitched(void *context, const struct pp_stitched *stitched)
 	return 0;
 }
 
-/* What an earlier read stitched is forgotten. */
 static int stitch(struct pathprof_estimator *e, struct pp_stitch_sums *ret_sums)
 {
 	uint64_t window = e->window_cnt ? (e->taken_cnt + e->window_cnt / 2) / e->window_cnt : 0;
@@ -169,9 +168,8 @@ static size_t copy_paths(const struct pathprof_estimator *e, struct pathprof_est
 	return cnt;
 }
 
-int pathprof_estimator_read(struct pathprof_estimator *e,
-			    struct pathprof_estimated_path **ret_paths, size_t *ret_cnt,
-			    struct pathprof_estimate_summary *ret_summary)
+static int read_paths(struct pathprof_estimator *e, struct pathprof_estimated_path **ret_paths,
+		      size_t *ret_cnt, struct pathprof_estimate_summary *ret_summary)
 {
 	struct pathprof_estimate_summary summary = {.window_cnt = e->window_cnt};
 	struct pathprof_estimated_path *paths;
@@ -195,4 +193,16 @@ int pathprof_estimator_read(struct pathprof_estimator *e,
 	*ret_cnt = summary.path_cnt;
 	*ret_summary = summary;
 	return 0;
+}
+
+/* Paths that are only stitched come behind those that were seen, and leave their room to others. */
+int pathprof_estimator_read(struct pathprof_estimator *e,
+			    struct pathprof_estimated_path **ret_paths, size_t *ret_cnt,
+			    struct pathprof_estimate_summary *ret_summary)
+{
+	uint32_t seen_cnt = e->paths.cnt;
+	int r = read_paths(e, ret_paths, ret_cnt, ret_summary);
+
+	pp_keyed_cut(&e->paths, seen_cnt);
+	return r;
 }

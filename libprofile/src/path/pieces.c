@@ -36,7 +36,7 @@ struct cut {
 	int error;
 };
 
-/* A piece that spans nothing and needs less has one place more than there are: all of them. */
+/* The weight of one sighting: n over the places that hold the piece, which are one at least. */
 static double weight_of(const struct cut *c, int64_t span)
 {
 	int64_t places = (int64_t)c->taken_cnt - span;

@@ -11,7 +11,7 @@
  *                   + (k is the last, and `late` ? 1 : 0)
  *
  * One array of steps in the order they were met, and a hash table with linear probing over it, at
- * most half full; both double up to their bound. Paths say so much of how a program came to a place
+ * most half full; both grow up to their bound. Paths say so much of how a program came to a place
  * that the step that followed last time follows again nine times out of ten: it is tried first,
  * which needs no look-up and mostly lies nearby. The table's factor is the seed: addresses are
  * chosen by those who are profiled.
@@ -52,7 +52,7 @@ struct pp_step {
 _Static_assert(sizeof(struct pp_step) == 32, "two steps a line of cache");
 
 struct pp_steps {
-	struct pp_step *steps; /* there is always one, if of no key */
+	struct pp_step *steps; /* there is always one, if of PP_STEP_NO_KEY */
 	uint32_t cnt, room;
 	struct pp_table table;
 	uint64_t factor; /* odd */
@@ -64,7 +64,8 @@ void pp_steps_release(struct pp_steps *steps);
 /* Its key is not there yet. -ENOSPC, -ENOMEM. */
 int pp_steps_add(struct pp_steps *steps, const struct pp_step *step, uint32_t *ret_index);
 
-/* Never 0: there is a branch. */
+/* Never PP_STEP_NO_KEY; 0 without a path, a branch before, and a branch. */
+#define PP_STEP_NO_KEY UINT64_MAX
 static inline uint64_t pp_step_key(uint32_t path, uint32_t before, uint32_t branch)
 {
 	return (uint64_t)path << 42 | (uint64_t)before << 21 | branch;

@@ -149,8 +149,9 @@ static void fill_shares(const struct stitching *s, uint32_t piece, double *ret_s
 static int follow(struct stitching *s, struct chain c, uint32_t piece);
 
 /*
- * Goes on with one piece, near_share of the near crossings and far_share of the far ones lead to.
- * What it spans itself leaves the call so much less room. A path that is too long already stays so.
+ * The chain goes on with one piece, to which near_share of the near crossings and far_share of the
+ * far ones lead. What the piece spans leaves the call so much less room. A path that is too long
+ * already stays so.
  */
 static int go_on(struct stitching *s, const struct chain *c, uint32_t piece, uint32_t next,
 		 double near_share, double far_share)

@@ -321,7 +321,7 @@ static __attribute__((noinline)) void end_several(const struct pathprof_walker *
 	ended[step->end_cnt - 1].crosses = step->crosses;
 }
 
-/* Of no path there is room for one more as well: each branch ends one at most. */
+/* There is room in ended[] also where no path ends: each branch ends one at most. */
 static inline void end_paths(struct walk *walk, const struct pathprof_walker *walker,
 			     const struct pp_step *step, struct pathprof_walked *ended)
 {

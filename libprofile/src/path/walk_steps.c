@@ -14,7 +14,7 @@ int pp_steps_init(struct pp_steps *ret_steps, uint64_t seed)
 
 	if (pp_reserve(&steps.steps, PP_WALK_STEPS_MIN, &steps.room) < 0)
 		return -ENOMEM;
-	steps.steps[0] = (struct pp_step){.key = 0};
+	steps.steps[0] = (struct pp_step){.key = PP_STEP_NO_KEY};
 	*ret_steps = steps;
 	return 0;
 }

@@ -66,10 +66,11 @@ int pathprof_alert_state_check(const struct pathprof_alert_state *s)
 	if (s->phase >= PATHPROF_ALERT_PHASE_CNT || isnan(s->value) || s->since_ns > s->seen_ns ||
 	    s->fired_ns > s->seen_ns || s->resolved_ns > s->seen_ns)
 		return -EBADMSG;
-	if (s->phase == PATHPROF_ALERT_FIRING && (!fired || s->since_ns != s->fired_ns))
+	if (s->phase == PATHPROF_ALERT_FIRING &&
+	    (!fired || s->since_ns != s->fired_ns || (resolved && s->resolved_ns >= s->fired_ns)))
 		return -EBADMSG;
-	if (s->phase != PATHPROF_ALERT_FIRING && fired &&
-	    (!resolved || s->resolved_ns < s->fired_ns))
+	if (s->phase != PATHPROF_ALERT_FIRING &&
+	    (fired != resolved || s->resolved_ns < s->fired_ns))
 		return -EBADMSG;
 	if (s->phase == PATHPROF_ALERT_PENDING && !s->streak_cnt)
 		return -EBADMSG;

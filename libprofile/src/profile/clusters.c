@@ -12,11 +12,13 @@ static double student(uint64_t degrees)
 {
 	static const double few[] = {0,     12.706, 4.303, 3.182, 2.776,
 				     2.571, 2.447,  2.365, 2.306, 2.262};
-	const double n = (double)degrees, z = Z_95, z3 = z * z * z, z5 = z3 * z * z;
+	const double n = (double)degrees, z = Z_95;
+	const double z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
 
 	if (degrees < sizeof(few) / sizeof(few[0]))
 		return few[degrees];
-	return z + (z3 + z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * z) / (96 * n * n);
+	return z + (z3 + z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * z) / (96 * n * n) +
+	       (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n);
 }
 
 void pathprof_clusters_add(struct pathprof_clusters *clusters, double part, double whole)

@@ -58,7 +58,7 @@ static bool next_row(const struct table *table, size_t *at, struct row *ret_row)
 	return true;
 }
 
-/* What comes together by so many scatters by so much more. */
+/* Samples that come together by so many scatter by so much more. */
 static long double chi_square(const struct table *table, const struct row *row)
 {
 	long double sum = 0, size = table->clustered ? row->squares / row->total : 1;

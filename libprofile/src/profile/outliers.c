@@ -3,7 +3,7 @@
  * Outliers of a group: see outliers.h for the model.
  *
  * Shares lie in a table, a row an event and a column a member: what is worked out for an event
- * reads one row. Memory: 8 bytes an event and member, and as much for sorting once.
+ * reads one row. Memory: 8 bytes an event and member, twice that while the table is moved.
  */
 #include "pathprof/outliers.h"
 
@@ -212,6 +212,17 @@ static int weigh_events(struct group *g)
 	return 0;
 }
 
+/*
+ * The share m by which chance is told. Of an event that all others run always, or never, it is that
+ * of one just frequent enough: m (1 - m) must stay above 0, however m is rounded.
+ */
+static double share_for_chance(const struct group *g, double m)
+{
+	double least = fmin(g->least, 0.5);
+
+	return fmin(fmax(m, least), 1 - least);
+}
+
 static double distance(const struct group *g, size_t member)
 {
 	double rest = g->all - g->samples[member], sum = 0;
@@ -219,7 +230,7 @@ static double distance(const struct group *g, size_t member)
 	for (size_t i = 0; i < g->events; i++) {
 		double p = g->share[i * g->cnt + member];
 		double m = (g->pooled[i] * g->all - p * g->samples[member]) / rest;
-		double variance = chance_variance(g, fmax(m, g->least), member);
+		double variance = chance_variance(g, share_for_chance(g, m), member);
 
 		sum += (p - m) * (p - m) / (variance + g->variance[i]);
 	}

@@ -45,7 +45,7 @@ struct pathprof_import {
 	struct pathprof_error error;
 
 	bool begun, mapped;
-	uint64_t begin_ns, last_ns; /* the recording's clock */
+	uint64_t begin_ns, last_ns; /* the recording's clock; last_ns: the newest so far */
 	int64_t offset_ns;          /* to CLOCK_REALTIME */
 	uint32_t depth;             /* of the deepest stack of the window */
 	enum pathprof_basis basis;  /* 0: not known yet */
@@ -183,7 +183,7 @@ bool pathprof_import_file(const struct pathprof_import *import, uint32_t index,
 
 /* ---------------------------------------------------------------- windows */
 
-/* Of one end it may be known that it is in a file: it came from elsewhere, or went there. */
+/* One end alone may lie in a file: the branch came from elsewhere, or went there. */
 static void hand_on_edge(struct pathprof_import *import, const struct pp_import_edge *e)
 {
 	if (e->image.from == PP_IMAGE_NOWHERE && e->image.to == PP_IMAGE_NOWHERE) {
@@ -220,7 +220,7 @@ static void hand_on_segment(struct pathprof_import *import, const struct pp_impo
 				     s->cnt);
 }
 
-/* Of an edge that is in the window: a range goes by its row. */
+/* The range goes by the row of its edge, which is in the window. */
 static void hand_on_straight(void *context, const struct pp_import_edge *led,
 			     const struct pp_import_edge *left, uint64_t cnt)
 {
@@ -287,6 +287,12 @@ static void account(struct pathprof_import *import)
 	import->told = *now;
 }
 
+/* Times come from outside: a sum beyond 64 bits wraps. */
+static int64_t realtime(const struct pathprof_import *import, uint64_t time_ns)
+{
+	return (int64_t)((uint64_t)import->offset_ns + time_ns);
+}
+
 static int close_window(struct pathprof_import *import, uint64_t end_ns)
 {
 	struct pathprof_profile *profile = &import->window.profile;
@@ -299,8 +305,8 @@ static int close_window(struct pathprof_import *import, uint64_t end_ns)
 	profile->source = PATHPROF_SOURCE_IMPORT;
 	profile->basis = import->basis ? import->basis : PATHPROF_BASIS_BRANCHES;
 	profile->taken_wanted = import->depth;
-	profile->begin_ns = import->offset_ns + (int64_t)import->begin_ns;
-	profile->end_ns = import->offset_ns + (int64_t)end_ns;
+	profile->begin_ns = realtime(import, import->begin_ns);
+	profile->end_ns = realtime(import, end_ns);
 	r = pp_import_window_find_ranges(&import->window);
 	if (r == 0)
 		r = import->sink.add_window(
@@ -342,10 +348,12 @@ static void begin(struct pathprof_import *import, uint64_t time_ns)
 
 	import->begun = true;
 	import->begin_ns = import->last_ns = time_ns;
-	import->offset_ns =
-		offset_ns != INT64_MIN ? offset_ns : import->config.file_time_ns - (int64_t)time_ns;
+	import->offset_ns = offset_ns != INT64_MIN
+				    ? offset_ns
+				    : (int64_t)((uint64_t)import->config.file_time_ns - time_ns);
 }
 
+/* A sample that comes late is of the window at hand, which may be full all the same. */
 static int advance(struct pathprof_import *import, uint64_t time_ns)
 {
 	int r = 0;
@@ -353,7 +361,7 @@ static int advance(struct pathprof_import *import, uint64_t time_ns)
 	if (!import->begun)
 		begin(import, time_ns);
 	if (time_ns < import->last_ns)
-		return 0;
+		time_ns = import->last_ns;
 	if (time_ns - import->begin_ns >= import->config.window_ns)
 		r = move_on(import, time_ns);
 	else if (is_full(import))

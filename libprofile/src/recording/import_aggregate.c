@@ -16,6 +16,8 @@ struct pp_import_aggregate {
 	struct pathprof_code *code;
 	struct pathprof_graph *graph;
 	struct pathprof_branch_profile profile;
+	uint64_t elsewhere; /* branches with both ends in no code of the program */
+	uint64_t left_cnt;  /* counts that do not fit the code, each once */
 	struct pathprof_branch branches[PATHPROF_BURST_MAX + 1];
 };
 
@@ -61,13 +63,44 @@ void pp_import_aggregate_free(struct pp_import_aggregate *aggregate)
 	free(aggregate);
 }
 
+static bool is_elsewhere(const struct pp_import_aggregate *aggregate,
+			 const struct pathprof_recorded_place *place)
+{
+	const struct pathprof_build_id *own = &aggregate->profile.origin.build_id;
+
+	return place->outside ||
+	       (place->id.kind != PATHPROF_ID_NONE && own->kind != PATHPROF_ID_NONE &&
+		!pathprof_build_id_is_of(&place->id, own));
+}
+
+/* The profile has no entry for these. */
+static void count_elsewhere(struct pp_import_aggregate *aggregate,
+			    const struct pathprof_recorded_count *count)
+{
+	bool is_branch =
+		count->kind == PATHPROF_RECORDED_BRANCH || count->kind == PATHPROF_RECORDED_TRACE;
+
+	if (is_branch && is_elsewhere(aggregate, &count->from) &&
+	    is_elsewhere(aggregate, &count->to))
+		aggregate->elsewhere += count->count;
+}
+
 int pp_import_aggregate_add(struct pp_import_aggregate *aggregate,
 			    const struct pathprof_recorded_count *count,
 			    struct pathprof_error *error)
 {
-	return pathprof_branch_profile_add_count(
+	uint64_t refused = aggregate->profile.origin.refused;
+	int r = pathprof_branch_profile_add_count(
 		&aggregate->profile, aggregate->code, aggregate->graph,
 		pathprof_format_addresses(aggregate->format), count, error);
+
+	if (r < 0)
+		return r;
+	if (aggregate->profile.origin.refused != refused)
+		aggregate->left_cnt++;
+	else
+		count_elsewhere(aggregate, count);
+	return 0;
 }
 
 /* ---------------------------------------------------------------- edges */
@@ -156,7 +189,7 @@ static uint64_t target_of(const struct pathprof_branch_profile *p, uint64_t from
 
 /*
  * Reads [start, last] and the branch at its end into branches[1..]; the first place is left for
- * what led there. 0 and how many, or not what the code has.
+ * what led there. 0 and how many there are, or an enum pathprof_refusal.
  */
 static int read_run(struct pp_import_aggregate *aggregate,
 		    const struct pp_import_aggregate_sink *sink, uint64_t start, uint64_t last,
@@ -282,7 +315,7 @@ static uint64_t begun_of(const struct arrivals *list, uint32_t cnt, uint64_t sta
 	return (uint64_t)((double)count * ((double)found->begun / (double)found->all) + 0.5);
 }
 
-/* Ranges hold the traces' as well; how much of each is told more exactly by these. */
+/* Ranges include those of traces, which tell more exactly what became of that part. */
 struct traced {
 	uint64_t start, last, count;
 };
@@ -339,15 +372,14 @@ static int add_ranges(struct pp_import_aggregate *aggregate,
 	return r;
 }
 
-/* Branches with both ends elsewhere are in the profile's sum only. */
+/* Branches are what the profile has: fdata's fall-throughs are none, and some formats imply some.
+ */
 static void count_left(const struct pp_import_aggregate *aggregate,
 		       struct pathprof_import_stats *stats)
 {
-	stats->ledger.branches = aggregate->profile.origin.taken;
-	stats->counts_left = aggregate->profile.origin.refused;
-	if (stats->ledger.branches > stats->ledger.used)
-		stats->ledger.left[PATHPROF_LEDGER_OUTSIDE] =
-			stats->ledger.branches - stats->ledger.used;
+	stats->counts_left = aggregate->left_cnt;
+	stats->ledger.left[PATHPROF_LEDGER_OUTSIDE] = aggregate->elsewhere;
+	stats->ledger.branches = stats->ledger.used + aggregate->elsewhere;
 }
 
 int pp_import_aggregate_finish(struct pp_import_aggregate *aggregate,

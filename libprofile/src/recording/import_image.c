@@ -19,6 +19,7 @@ struct pp_import_images {
 	struct pathprof_reconstructor *reconstructor;
 	struct pp_import_image *images;
 	uint32_t cnt, room, open_cnt;
+	uint64_t seed; /* names are chosen by those who were profiled */
 	struct pp_table numbers;
 };
 
@@ -32,6 +33,8 @@ int pp_import_images_new(struct pp_import_images **ret_images,
 	if (!images)
 		return -ENOMEM;
 	images->files = files;
+	/* The object's address is as good as a random number, and needs no system call. */
+	images->seed = (uint64_t)(uintptr_t)images;
 	if (pathprof_reconstructor_new(&images->reconstructor, locate, images) < 0) {
 		free(images);
 		return -ENOMEM;
@@ -40,16 +43,20 @@ int pp_import_images_new(struct pp_import_images **ret_images,
 	return 0;
 }
 
+static void release_image(struct pp_import_image *image)
+{
+	pathprof_code_free(image->code);
+	free(image->segments);
+	free(image->name);
+}
+
 void pp_import_images_free(struct pp_import_images *images)
 {
 	if (!images)
 		return;
 	pathprof_reconstructor_free(images->reconstructor);
-	for (uint32_t i = 0; i < images->cnt; i++) {
-		pathprof_code_free(images->images[i].code);
-		free(images->images[i].segments);
-		free(images->images[i].name);
-	}
+	for (uint32_t i = 0; i < images->cnt; i++)
+		release_image(&images->images[i]);
 	free(images->images);
 	pp_table_release(&images->numbers);
 	free(images);
@@ -136,9 +143,8 @@ static int fill(struct pp_import_images *images, struct pp_import_image *image, 
 	if (id->kind != PATHPROF_ID_JIT && open_code(images, image) == 0) {
 		image->has_code = true;
 		if (read_segments(image, image->code) < 0) {
-			pathprof_code_free(image->code);
 			images->open_cnt--;
-			free(image->name);
+			release_image(image);
 			return -ENOMEM;
 		}
 	}
@@ -176,9 +182,10 @@ static int locate(void *context, uint64_t address, struct pathprof_mapping_place
 
 /* ---------------------------------------------------------------- finding */
 
-static uint64_t hash_of(const char *name, const struct pathprof_build_id *id)
+static uint64_t hash_of(const struct pp_import_images *images, const char *name,
+			const struct pathprof_build_id *id)
 {
-	uint64_t hash = pp_hash_mix(id->kind, id->len_bytes);
+	uint64_t hash = pp_hash_mix(pp_hash_mix(images->seed, id->kind), id->len_bytes);
 
 	for (uint32_t i = 0; i < id->len_bytes; i++)
 		hash = pp_hash_mix(hash, id->bytes[i]);
@@ -201,10 +208,26 @@ static int grow(struct pp_import_images *images)
 	return pp_grow(&images->images, images->cnt, &images->room);
 }
 
+/* The image behind the others gets its number; without memory for the table it goes. */
+static int enter(struct pp_import_images *images, uint64_t hash, uint32_t *ret_number)
+{
+	struct pp_import_image *image = &images->images[images->cnt];
+	int r = pp_table_add(&images->numbers, hash, i,
+			     hash_of(images, images->images[i].name, &images->images[i].recorded));
+
+	if (r < 0) {
+		images->open_cnt -= image->code != NULL;
+		release_image(image);
+		return r;
+	}
+	*ret_number = images->cnt++;
+	return 0;
+}
+
 int pp_import_images_get(struct pp_import_images *images, const char *name,
 			 const struct pathprof_build_id *id, uint32_t *ret_number)
 {
-	uint64_t hash = hash_of(name, id);
+	uint64_t hash = hash_of(images, name, id);
 	uint32_t number =
 		pp_table_find(&images->numbers, hash, i, is_image(&images->images[i], name, id));
 	int r;
@@ -217,11 +240,7 @@ int pp_import_images_get(struct pp_import_images *images, const char *name,
 	r = grow(images);
 	if (r == 0)
 		r = fill(images, &images->images[images->cnt], name, id);
-	if (r < 0)
-		return r;
-	*ret_number = images->cnt++;
-	return pp_table_add(&images->numbers, hash, i,
-			    hash_of(images->images[i].name, &images->images[i].recorded));
+	return r < 0 ? r : enter(images, hash, ret_number);
 }
 
 int pp_import_images_know(struct pp_import_images *images, const struct pathprof_code *code,
@@ -233,9 +252,12 @@ int pp_import_images_know(struct pp_import_images *images, const struct pathprof
 	if (r < 0)
 		return r;
 	image = &images->images[images->cnt];
-	*image = (struct pp_import_image){.recorded = *id, .id = *id};
-	*ret_number = images->cnt++;
-	return read_segments(image, code);
+	*image = (struct pp_import_image){.recorded = *id, .id = *id, .name = strdup("")};
+	if (!image->name || read_segments(image, code) < 0) {
+		release_image(image);
+		return -ENOMEM;
+	}
+	return enter(images, hash_of(images, image->name, id), ret_number);
 }
 
 /* ---------------------------------------------------------------- addresses */

@@ -168,29 +168,45 @@ void pp_import_window_add_range(struct pp_import_window *window, uint64_t from, 
 		window->ranges[number].cnt += cnt;
 }
 
+/* Indices of binaries, which may move as long as new ones are found. */
+struct ends {
+	uint32_t from, to;
+};
+
+static bool find_range(struct pp_import_window *window, const struct pp_import_range *r,
+		       struct pathprof_range_row *row, struct ends *ends)
+{
+	row->count = r->cnt;
+	return find_place(window, r->from, &ends->from, &row->from) &&
+	       find_place(window, r->start, &ends->to, &row->start) &&
+	       find_place(window, r->last, &ends->to, &row->last);
+}
+
+static void set_ids(struct pp_import_window *window, const struct ends *ends)
+{
+	const struct pathprof_binary *binaries = window->profile.binaries;
+
+	for (size_t i = 0; i < window->found.cnt; i++) {
+		window->rows[i].from_id = &binaries[ends[i].from].id;
+		window->rows[i].to_id = &binaries[ends[i].to].id;
+	}
+}
+
 int pp_import_window_find_ranges(struct pp_import_window *window)
 {
-	const struct pathprof_binary *binaries;
-	uint32_t from, to;
+	size_t room = (size_t)window->range_cnt + 1, cnt = 0;
+	struct ends *ends = calloc(room, sizeof(*ends));
 
-	window->rows = calloc((size_t)window->range_cnt + 1, sizeof(*window->rows));
-	if (!window->rows)
+	window->rows = calloc(room, sizeof(*window->rows));
+	if (!window->rows || !ends) {
+		free(ends);
 		return -ENOMEM;
-	window->found = (struct pathprof_ranges){.rows = window->rows};
-	for (uint32_t i = 0; i < window->range_cnt; i++) {
-		const struct pp_import_range *r = &window->ranges[i];
-		struct pathprof_range_row *row = &window->rows[window->found.cnt];
-
-		if (!find_place(window, r->from, &from, &row->from) ||
-		    !find_place(window, r->start, &to, &row->start) ||
-		    !find_place(window, r->last, &to, &row->last))
-			continue;
-		binaries = window->profile.binaries;
-		row->from_id = &binaries[from].id;
-		row->to_id = &binaries[to].id;
-		row->count = r->cnt;
-		window->found.cnt++;
 	}
+	for (uint32_t i = 0; i < window->range_cnt; i++)
+		cnt += find_range(window, &window->ranges[i], &window->rows[cnt], &ends[cnt]);
+	window->found = (struct pathprof_ranges){.rows = window->rows, .cnt = cnt};
+	set_ids(window, ends);
+	free(ends);
 	return 0;
 }
 

@@ -5,7 +5,7 @@
  * a second and a profile that wants them one by one with names.
  *
  * Each is an array in the order things were met, of a fixed size, and an index over it with linear
- * probing, at most a quarter full, that grows with what is there: a program's few thousand edges
+ * probing, at most half full, that grows with what is there: a program's few thousand edges
  * then lie close together. Who adds asks for room first, and hands everything on when there is
  * none. An edge is found by process, generation of its mappings, and addresses, so that a hit tells
  * in one look-up where both ends lie. Paths are counted by the number that a walker gave them

@@ -6,7 +6,7 @@
  *
  * Workload: a GB/s of samples, a hand-over each 300 of them; a MB of blocks. While the reader waits
  * for a free block it gives up the recording's lock, which it must hold whenever it reads: the
- * counting thread asks the recording now and then (import_ask.h).
+ * counting thread asks the recording now and then (pp_import_ask.h).
  *
  * Source: none; a bounded queue of blocks.
  */

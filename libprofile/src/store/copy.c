@@ -29,8 +29,9 @@ static bool is_of_temporary_file(int code)
 static int explain(struct pathprof_store *store, int code, const struct pathprof_error *why,
 		   struct pathprof_error *error)
 {
+	uint64_t bytes = pp_store_file_bytes(store, "") + pp_store_file_bytes(store, "-wal");
 	/* A migration may write a table anew before it drops the old one. */
-	unsigned long long mib = (2 * pp_store_file_bytes(store, "") >> 20) + 1;
+	unsigned long long mib = (2 * bytes >> 20) + 1;
 
 	if (is_of_temporary_file(code))
 		return pathprof_fail(error, code,

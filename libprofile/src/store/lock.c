@@ -80,6 +80,18 @@ static int hold(int fd)
 	}
 }
 
+static int say_busy(const struct pathprof_store *store, pid_t owner, struct pathprof_error *error)
+{
+	char who[48] = "";
+
+	if (owner > 0)
+		snprintf(who, sizeof(who), " (process %ld)", (long)owner);
+	return pathprof_fail(error, -EBUSY,
+			     "%s: another program writes to this store%s: stop it, or use another "
+			     "file",
+			     store->file, who);
+}
+
 int pp_store_lock(struct pathprof_store *store, struct pathprof_error *error)
 {
 	int fd = open_lock(store, error);
@@ -93,10 +105,7 @@ int pp_store_lock(struct pathprof_store *store, struct pathprof_error *error)
 		return 0;
 	}
 	if (code == -EBUSY)
-		pathprof_fail(error, code,
-			      "%s: another program writes to this store (process %ld): stop it, or "
-			      "use another file",
-			      store->file, (long)owner_of(fd));
+		say_busy(store, owner_of(fd), error);
 	else
 		pathprof_fail(error, code, "%s.lock: %s", store->file, strerror(-code));
 	close(fd);

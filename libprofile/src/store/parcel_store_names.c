@@ -58,7 +58,7 @@ static int take_function(struct take *t, struct pp_row *row)
 	if (code < 0 || !has_offset_in(t->build, start, len_bytes) ||
 	    start > UINT64_MAX - len_bytes)
 		return code;
-	return fits(t, pathprof_parcel_add_function(t->names, start, len_bytes, name));
+	return fits(t, pathprof_parcel_add_function(t->parcel, t->names, start, len_bytes, name));
 }
 
 static int take_functions(struct take *t)
@@ -90,14 +90,14 @@ static int take_portable(void *context, const struct pathprof_portable_row *row)
 	if (!pp_build_has(t->build->paths, t->build->path_cnt,
 			  pp_build_path(row->start, row->length, row->outcomes)))
 		return 0;
-	return fits(t, pathprof_parcel_add_portable(t->names, &portable));
+	return fits(t, pathprof_parcel_add_portable(t->parcel, t->names, &portable));
 }
 
 static int take_keys(struct take *t)
 {
 	size_t cnt = 0;
 	int code =
-		pathprof_store_function_keys(t->store, &t->build->id, &t->names->keys, &cnt, NULL);
+		pp_store_known_functions(t->store, &t->build->id, &t->names->keys, &cnt, t->error);
 
 	/* A build of very many functions is compared where its files are. */
 	if (code == 0 && cnt > PATHPROF_PARCEL_KEYS_MAX) {
@@ -106,7 +106,7 @@ static int take_keys(struct take *t)
 		cnt = 0;
 	}
 	t->names->key_cnt = (uint32_t)cnt;
-	return code == -ENOENT ? 0 : code;
+	return code;
 }
 
 /* Most builds have no names in the store. */
@@ -191,20 +191,35 @@ static int find_build(struct add *a)
 	return code < 0 ? code : 0;
 }
 
-static int add_function(struct add *a, const struct pathprof_parcel_function *function)
+static int write_function(struct add *a, enum pp_stmt which,
+			  const struct pathprof_parcel_function *function)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(a->store, PP_STMT_FUNCTION_NAME_ADD, &stmt, a->error);
+	int code = pp_sql_get(a->store, which, &stmt, a->error);
 
 	if (code < 0)
 		return code;
 	sqlite3_bind_int64(stmt, 1, a->binary);
 	sqlite3_bind_int64(stmt, 2, (int64_t)function->start);
 	sqlite3_bind_int64(stmt, 3, (int64_t)function->len_bytes);
-	pp_sql_bind_text(stmt, 4, function->name);
-	code = pp_sql_run(a->store, stmt, a->error);
-	a->function_cnt += code == 0;
-	return code;
+	if (which == PP_STMT_FUNCTION_NAME_ADD)
+		pp_sql_bind_text(stmt, 4, function->name);
+	return pp_sql_run(a->store, stmt, a->error);
+}
+
+/* One that is known takes no more room, and is not left out where there is none. */
+static int add_function(struct add *a, const struct pathprof_parcel_function *function)
+{
+	int code = write_function(a, PP_STMT_FUNCTION_NAME_SEEN, function);
+
+	if (code < 0 || sqlite3_changes(a->store->db))
+		return code;
+	if (a->function_cnt >= PATHPROF_STORE_FUNCTIONS_MAX) {
+		a->cut++;
+		return 0;
+	}
+	a->function_cnt++;
+	return write_function(a, PP_STMT_FUNCTION_NAME_ADD, function);
 }
 
 static int add_portable(struct add *a, const struct pathprof_parcel_portable *portable)
@@ -227,10 +242,11 @@ static int add_keys(struct add *a)
 {
 	uint64_t *known = NULL;
 	size_t cnt = 0;
-	int code = pathprof_store_function_keys(a->store, &a->names->id, &known, &cnt, a->error);
+	int code = pp_store_known_functions(a->store, &a->names->id, &known, &cnt, a->error);
+	bool is_known = known != NULL;
 
 	free(known);
-	if (code != -ENOENT)
+	if (code < 0 || is_known)
 		return code;
 	return pathprof_store_set_function_keys(a->store, &a->names->id, a->names->keys,
 						a->names->key_cnt, a->error);
@@ -242,7 +258,7 @@ static int add_build(struct add *a)
 	int code = find_build(a);
 
 	for (uint32_t i = 0; code == 0 && i < names->function_cnt; i++)
-		if (a->binary && a->function_cnt < PATHPROF_STORE_FUNCTIONS_MAX)
+		if (a->binary)
 			code = add_function(a, &names->functions[i]);
 		else
 			a->cut++;

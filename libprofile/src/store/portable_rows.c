@@ -218,6 +218,21 @@ int pathprof_store_function_keys(struct pathprof_store *store, const struct path
 	return code;
 }
 
+int pp_store_known_functions(struct pathprof_store *store, const struct pathprof_build_id *id,
+			     uint64_t **ret_keys, size_t *ret_cnt, struct pathprof_error *error)
+{
+	struct pathprof_error why = {""};
+	uint64_t *keys = NULL;
+	size_t cnt = 0;
+	int code = pathprof_store_function_keys(store, id, &keys, &cnt, &why);
+
+	if (code < 0 && code != -ENOENT)
+		return pathprof_fail(error, code, "%s", why.text);
+	*ret_keys = keys;
+	*ret_cnt = cnt;
+	return 0;
+}
+
 /* ---------------------------------------------------------------- into a profile file */
 
 struct copying {
@@ -238,12 +253,12 @@ static int copy_keys(struct pathprof_store *to, struct pathprof_store *from,
 {
 	uint64_t *keys = NULL;
 	size_t cnt = 0;
-	int code = pathprof_store_function_keys(from, id, &keys, &cnt, NULL);
+	int code = pp_store_known_functions(from, id, &keys, &cnt, error);
 
-	if (code == 0)
+	if (code == 0 && keys)
 		code = pathprof_store_set_function_keys(to, id, keys, cnt, error);
 	free(keys);
-	/* not known here, or of no path that was selected */
+	/* of no path that was selected */
 	return code == -ENOENT ? 0 : code;
 }
 

@@ -116,6 +116,7 @@ enum pp_stmt {
 	PP_STMT_JIT_OF_BUILD,
 	PP_STMT_HAS_NAMES,
 	PP_STMT_NAMES_COUNT,
+	PP_STMT_FUNCTION_NAME_SEEN,
 	PP_STMT_FUNCTION_NAME_ADD,
 	PP_STMT_PORTABLE_FIRST,
 	PP_STMT_PARCEL_PIECES,
@@ -222,6 +223,9 @@ int pp_row_end(const struct pp_row *row, struct pathprof_store *store,
 
 /* ---------------------------------------------------------------- portable_rows.c */
 
+/* The same as pathprof_store_function_keys(), but unknown functions are no error: NULL. */
+int pp_store_known_functions(struct pathprof_store *store, const struct pathprof_build_id *id,
+			     uint64_t **ret_keys, size_t *ret_cnt, struct pathprof_error *error);
 /* What `to` lacks of the names that `from` has of this build's paths. */
 int pp_store_copy_portable(struct pathprof_store *to, struct pathprof_store *from,
 			   const struct pathprof_build_id *id, struct pathprof_error *error);

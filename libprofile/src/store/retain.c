@@ -37,6 +37,8 @@ static const char remove_batch[] =
 	" SELECT path FROM piece_counts WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"INSERT OR IGNORE INTO temp.gone_edges"
 	" SELECT edge FROM edge_counts WHERE window IN (SELECT id FROM temp.gone_windows);"
+	"INSERT OR IGNORE INTO temp.gone_edges"
+	" SELECT edge FROM range_counts WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"INSERT OR IGNORE INTO temp.gone_processes"
 	" SELECT process FROM window_processes WHERE window IN (SELECT id FROM temp.gone_windows);"
 	"DELETE FROM path_counts WHERE window IN (SELECT id FROM temp.gone_windows);"
@@ -72,6 +74,9 @@ static const char remove_batch[] =
 	"DELETE FROM edges WHERE id IN (SELECT id FROM temp.gone_edges) AND"
 	" (SELECT 1 FROM windows w CROSS JOIN edge_counts c ON c.window = w.id"
 	" AND c.edge = edges.id WHERE w.id < edges.last_window + 64"
+	" ORDER BY w.id DESC LIMIT 1) IS NULL AND"
+	" (SELECT 1 FROM windows w CROSS JOIN range_counts c ON c.window = w.id"
+	" AND c.edge = edges.id WHERE w.id < edges.last_window + 64"
 	" ORDER BY w.id DESC LIMIT 1) IS NULL;"
 	"DELETE FROM processes WHERE id IN (SELECT id FROM temp.gone_processes) AND"
 	" (SELECT 1 FROM windows w CROSS JOIN window_processes c ON c.window = w.id"
@@ -83,9 +88,9 @@ static const char remove_batch[] =
 	"DELETE FROM temp.gone_processes";
 
 /*
- * Runs once a call. A binary that only names of generated code refer to stays until all windows up
- * to its last_window are gone: those that were there when the names came. Clock samples of the
- * binary are then looked for in the windows below last_window + 64, of which there are at most 64.
+ * A binary that only names of generated code refer to stays until all windows up to its last_window
+ * are gone: those that were there when the names came. Clock samples of the binary are then looked
+ * for in the windows below last_window + 64, of which there are at most 64.
  */
 static const char remove_unnamed[] =
 	"DELETE FROM boots WHERE NOT EXISTS (SELECT 1 FROM processes p WHERE p.boot = boots.id);"
@@ -247,6 +252,14 @@ static int64_t windows_at_once(uint64_t bytes, uint64_t max_bytes, int64_t windo
 	return cnt < BATCH_WINDOWS_MAX ? cnt : BATCH_WINDOWS_MAX;
 }
 
+/* Rows that no window left refers to go, and the room of all that went is given back. */
+static int free_room(struct pathprof_store *store, struct pathprof_error *error)
+{
+	int code = one_transaction(store, remove_unnamed, "", error);
+
+	return code ? code : vacuum(store, error);
+}
+
 static int remove_large(struct pathprof_store *store, uint64_t max_bytes,
 			struct pathprof_error *error)
 {
@@ -255,7 +268,7 @@ static int remove_large(struct pathprof_store *store, uint64_t max_bytes,
 	char which[128];
 
 	for (;; window_cnt_before = window_cnt) {
-		int code = vacuum(store, error);
+		int code = free_room(store, error);
 
 		if (code == 0)
 			code = settled_bytes(store, &bytes, error);
@@ -289,13 +302,10 @@ static int retain(struct pathprof_store *store, const struct pathprof_retention 
 
 	if (code == 0 && retention->max_age_ns > 0)
 		code = remove_old(store, retention->max_age_ns, error);
-	if (code == 0 && retention->max_bytes)
-		code = remove_large(store, retention->max_bytes, error);
-	if (code == 0)
-		code = one_transaction(store, remove_unnamed, "", error);
-	if (code == 0)
-		code = vacuum(store, error);
-	return code;
+	if (code < 0)
+		return code;
+	return retention->max_bytes ? remove_large(store, retention->max_bytes, error)
+				    : free_room(store, error);
 }
 
 /* ---------------------------------------------------------------- public */

@@ -91,13 +91,14 @@ static const char *const texts[PP_STMT_CNT] = {
 	[PP_STMT_NAMES_COUNT] =
 		"SELECT b.id, (SELECT count(*) FROM jit_symbols j WHERE j.binary = b.id)"
 		" FROM binaries b WHERE b.build_id = ?1 AND b.kind = ?2",
-	[PP_STMT_FUNCTION_NAME_ADD] =
-		"INSERT INTO jit_symbols VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE"
-		" SET len_bytes = max(len_bytes, excluded.len_bytes)",
+	[PP_STMT_FUNCTION_NAME_SEEN] = "UPDATE jit_symbols SET len_bytes = max(len_bytes, ?3)"
+				       " WHERE binary = ?1 AND start = ?2",
+	[PP_STMT_FUNCTION_NAME_ADD] = "INSERT INTO jit_symbols VALUES (?1, ?2, ?3, ?4)",
 	[PP_STMT_PORTABLE_FIRST] =
 		"INSERT OR IGNORE INTO portable_paths SELECT t.id, ?5, ?6, CASE WHEN ?5 = 0 THEN ''"
-		" ELSE coalesce((SELECT j.name FROM jit_symbols j WHERE j.binary = ?1"
-		" AND j.start <= ?2 ORDER BY j.start DESC LIMIT 1), '') END FROM paths t"
+		" ELSE coalesce((SELECT CASE WHEN ?2 - j.start < max(j.len_bytes, 1) THEN"
+		" j.name END FROM jit_symbols j WHERE j.binary = ?1 AND j.start <= ?2"
+		" ORDER BY j.start DESC LIMIT 1), '') END FROM paths t"
 		" WHERE t.binary = ?1 AND t.start = ?2 AND t.length = ?3 AND t.outcomes = ?4",
 	[PP_STMT_WINDOW_ENDS] = "SELECT reason, count FROM window_ends WHERE window = ?1",
 	[PP_STMT_WINDOW_DROPS] = "SELECT reason, count FROM window_drops WHERE window = ?1",

@@ -22,7 +22,7 @@
 
 #include "pathprof/schema.h"
 
-#define CACHE_SETS      8192 /* 64 Ki entries of 48 bytes for paths, as many for edges */
+#define CACHE_SETS      8192 /* 64 Ki entries of 48 bytes each for paths, edges, pieces */
 #define VALUE_MAX_BYTES (4 << 20)
 #define SQL_MAX_BYTES   (1 << 20)
 #define WRITER_PRAGMAS                                                                             \

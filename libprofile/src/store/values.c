@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
  * Values of parameters: written by window, read as sums over windows, and forgotten on request so
- * that no page of the file holds them any longer.
+ * that no page of the file holds them any longer. Those that went with their windows before that
+ * were not overwritten (docs/values.md).
  *
  * Workload: up to 64 sites a window with 16 values each; some hundred rows a query.
  * Locking: the writer's for writing, none for reading. Ownership: rows are borrowed.

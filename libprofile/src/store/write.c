@@ -152,7 +152,7 @@ static int write_file(struct pp_window_write *w, int64_t binary, const struct pa
 	return pp_sql_run(w->store, stmt, w->error);
 }
 
-/* A binary's last_window bounds the search for who refers to it: these rows go with the window. */
+/* Retention looks for these rows in all windows: last_window of the binary need not follow. */
 static int write_files(struct pp_window_write *w)
 {
 	const struct pathprof_profile *p = w->profile;
