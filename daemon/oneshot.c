@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/children.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "shared/log.h"
@@ -64,8 +65,7 @@ static void block_signals(struct oneshot *shot)
 		sigaddset(&set, forwarded[i]);
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, &shot->mask);
-	/* A process that ignores SIGCHLD, which is inherited, gets neither signal nor status. */
-	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &shot->on_sigchld);
+	pp_children_leave_status(&shot->on_sigchld);
 }
 
 /* In the child. Of our descriptors it has only the two pipes, which exec closes. */

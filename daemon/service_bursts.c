@@ -2,9 +2,9 @@
 /*
  * Whether bursts come, and how often the budget earns one.
  *
- * Nothing may come although programs run. Their user time is counted whatever becomes of the source
- * (service_costs.c), so one that is up and blind shows here: its samples fail, or each is passed
- * over.
+ * Bursts may stay away although programs run. User time is counted whatever becomes of the source
+ * (service_costs.c), so a source that is up and blind shows here: its samples fail, or each is
+ * passed over.
  *
  * A source that pays for its bursts one by one saves for the next: a small budget sees little on a
  * slow machine. Status tells how little, and the log once, with the budget that would see more.
@@ -33,7 +33,7 @@ void pp_service_warn_price(struct pp_service *service)
 	service->price_told = true;
 	pp_log(LOG_WARNING,
 	       "a burst costs %.1f ms of CPU time, so Overhead=%.4g%% allows one in %.0f s; "
-	       "Overhead=%.2g%% would allow one a second",
+	       "Overhead=%.3g%% would allow one a second",
 	       (double)service->source_seen.burst_ns / 1e6, percent, every_s,
 	       wanted_percent < 100 ? wanted_percent : 100);
 }

@@ -14,7 +14,7 @@
 #include "shared/config_value.h"
 #include "step/source_step.h"
 
-/* Chance may keep half of less from the clock. */
+/* The clock may miss half of less user time by chance. */
 #define UNSEEN_LEAST_NS PP_NSEC_PER_SEC
 
 /* The stepper works for us and is no part of what is profiled. */

@@ -90,6 +90,11 @@ void pp_service_share_budget(struct pp_service *service)
 uint64_t pp_service_source_ppm(const struct pp_service *service)
 {
 	const uint64_t ppm = service->allowance.source_ppm;
+	uint64_t share_ppm;
 
-	return service->source_ops == &pp_source_step ? pp_busy_share(&service->busy, ppm) : ppm;
+	if (service->source_ops != &pp_source_step)
+		return ppm;
+	share_ppm = pp_busy_share(&service->busy, ppm);
+	/* less than a millionth would be told as 0, which is no burst for ever */
+	return share_ppm || !ppm ? share_ppm : 1;
 }

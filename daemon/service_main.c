@@ -8,6 +8,7 @@
 #include <string.h>
 #include <systemd/sd-daemon.h>
 
+#include "base/children.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "config_args.h"
@@ -79,6 +80,7 @@ static void block_signals(void)
 		sigaddset(&set, signals[i].signal);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	pp_children_leave_status(NULL);
 }
 
 /* The end comes before everything else that is ready. */

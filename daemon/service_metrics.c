@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The service's own figures at the Prometheus endpoint: source, rates, overhead against its
- * budget, drops, windows, store. Called at each scrape, on the event loop's thread; keeps nothing.
+ * budget, drops, windows, store. Called once a second at most, on the event loop's thread; keeps
+ * nothing.
  */
 #include "service_state.h"
 

@@ -206,10 +206,10 @@ static int select_samples(const struct pp_service *service, struct pp_source_con
 	return 0;
 }
 
-static int source_config(const struct pp_service *service, struct pp_source_config *ret_config,
-			 struct pathprof_error *error)
+/* All but which samples: they are selected when a source is opened. */
+static struct pp_source_config source_config(const struct pp_service *service)
 {
-	*ret_config = (struct pp_source_config){
+	return (struct pp_source_config){
 		.only_pid = service->only_pid,
 		.compress = pp_service_compresses(service),
 		.event = service->config.event,
@@ -228,7 +228,6 @@ static int source_config(const struct pp_service *service, struct pp_source_conf
 		.events = service->events,
 		.opener_fd = service->opener_fd,
 	};
-	return select_samples(service, ret_config, error);
 }
 
 void pp_service_close_source(struct pp_service *service)
@@ -382,7 +381,8 @@ int pp_service_open_source(struct pp_service *service, struct pathprof_error *er
 	int r;
 
 	open_events(service);
-	r = source_config(service, &config, error);
+	config = source_config(service);
+	r = select_samples(service, &config, error);
 	if (!r)
 		r = service->source_ops->open(&service->source, &config, error);
 	if (r < 0)
@@ -431,16 +431,14 @@ void pp_service_renew_events(struct pp_service *service)
 
 void pp_service_configure_source(struct pp_service *service)
 {
-	struct pathprof_error error = {""};
 	struct pp_source_config config;
 	int r;
 
 	if (!service->source)
 		return;
-	r = source_config(service, &config, &error);
-	if (!r)
-		r = service->source_ops->configure(service->source, &config);
+	config = source_config(service);
+	r = service->source_ops->configure(service->source, &config);
 	if (r < 0)
 		pp_log(LOG_WARNING, "source %s: new settings refused: %s",
-		       service->source_ops->name, error.text[0] ? error.text : strerror(-r));
+		       service->source_ops->name, strerror(-r));
 }

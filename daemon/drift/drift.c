@@ -106,14 +106,11 @@ static void follow_kind(struct pp_drift *drift, const struct pathprof_profile *p
 	pp_pinned_set_kind(&drift->judge.pinned, kind);
 }
 
-void pp_drift_window(struct pp_drift *drift, const struct pathprof_profile *profile, int64_t window)
+static void begin_window(struct pp_drift *drift, const struct pathprof_profile *profile,
+			 int64_t window)
 {
 	const struct pathprof_totals *totals = &profile->totals;
-	uint64_t begin_ns;
 
-	if (!drift)
-		return;
-	begin_ns = pp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	drift->common.window = window;
 	drift->common.end_ns = profile->end_ns;
 	drift->common.profile = profile;
@@ -121,10 +118,10 @@ void pp_drift_window(struct pp_drift *drift, const struct pathprof_profile *prof
 	drift->common.per_burst =
 		totals->bursts ? (double)totals->paths / (double)totals->bursts : 0;
 	follow_kind(drift, profile);
-	if (pp_drift_restore_window(drift)) {
-		drift->common.profile = NULL;
-		return;
-	}
+}
+
+static void measure_window(struct pp_drift *drift, const struct pathprof_profile *profile)
+{
 	pp_pinned_refresh(&drift->judge.pinned);
 	take_window(drift, profile);
 	resolve_stale(drift);
@@ -134,9 +131,19 @@ void pp_drift_window(struct pp_drift *drift, const struct pathprof_profile *prof
 	pp_drift_evict(&drift->subjects);
 	pp_drift_prune_alerts(&drift->alerts);
 	pp_drift_name_some(&drift->naming);
-	drift->common.profile = NULL;
 	drift->windows++;
-	drift->cpu_ns += pp_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+}
+
+void pp_drift_window(struct pp_drift *drift, const struct pathprof_profile *profile, int64_t window)
+{
+	if (!drift)
+		return;
+	pp_drift_work_begin(&drift->common);
+	begin_window(drift, profile, window);
+	if (!pp_drift_restore_window(drift))
+		measure_window(drift, profile);
+	drift->common.profile = NULL;
+	pp_drift_work_end(&drift->common);
 }
 
 /* ---------------------------------------------------------------- beginning and end */
@@ -193,11 +200,13 @@ static int open_all(struct pp_drift *drift, struct pathprof_error *error)
 	pp_drift_make_rules(&drift->alerts);
 	if (drift->common.config.tell_journal && pp_tell_journal_new(&drift->telling.journal) < 0)
 		return pathprof_fail(error, -ENOMEM, "alerts cannot be told to the journal");
+	pp_drift_work_begin(&drift->common);
 	r = pp_drift_read_alerts(&drift->alerts, error);
 	if (r == 0)
 		pp_drift_leave_future(drift);
 	if (r == 0)
 		r = pp_drift_restore(drift, error);
+	pp_drift_work_end(&drift->common);
 	if (r == 0)
 		open_names(drift);
 	return r;

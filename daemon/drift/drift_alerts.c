@@ -95,28 +95,36 @@ static bool says_firing(const char *text)
 	return is;
 }
 
+static bool fill_alert(struct pp_drift_alert *alert, const struct pathprof_alert_row *row)
+{
+	const bool is_told = row->json && row->json[0];
+
+	alert->rule = strdup(row->rule);
+	alert->binary = strdup(row->binary);
+	alert->container = strdup(row->container);
+	alert->baseline = strdup(row->baseline);
+	alert->json = is_told ? strdup(row->json) : NULL;
+	alert->told = says_firing(alert->json);
+	alert->state = row->state;
+	return alert->rule && alert->binary && alert->container && alert->baseline &&
+	       (alert->json || !is_told);
+}
+
+/* An alert that there is no memory for is not watched: NULL, and it is said and counted. */
 static struct pp_drift_alert *add_alert(struct pp_drift_alerts *alerts,
 					const struct pathprof_alert_row *row)
 {
 	struct pp_drift_alert *alert = calloc(1, sizeof(*alert));
 
-	if (!alert || pp_resize(&alerts->list, alerts->cnt + 1ul) < 0) {
-		free(alert);
-		return NULL;
+	if (alert && fill_alert(alert, row) && pp_resize(&alerts->list, alerts->cnt + 1ul) == 0) {
+		alerts->list[alerts->cnt++] = alert;
+		return alert;
 	}
-	alert->rule = strdup(row->rule);
-	alert->binary = strdup(row->binary);
-	alert->container = strdup(row->container);
-	alert->baseline = strdup(row->baseline);
-	alert->json = row->json && row->json[0] ? strdup(row->json) : NULL;
-	alert->told = says_firing(alert->json);
-	alert->state = row->state;
-	if (!alert->rule || !alert->binary || !alert->container || !alert->baseline) {
+	if (alert)
 		free_alert(alert);
-		return NULL;
-	}
-	alerts->list[alerts->cnt++] = alert;
-	return alert;
+	pp_drift_lost(alerts->common, -ENOMEM, "the state of an alert cannot be kept",
+		      "out of memory");
+	return NULL;
 }
 
 static struct pp_drift_alert *find_alert(const struct pp_drift_alerts *alerts, const char *rule,
@@ -328,8 +336,11 @@ void pp_drift_store_alerts(struct pp_drift_alerts *alerts)
 	size_t cnt = 0;
 	int r;
 
-	if (!rows)
+	if (!rows) {
+		pp_drift_lost(alerts->common, -ENOMEM, "alerts' states not written",
+			      "out of memory");
 		return;
+	}
 	for (uint32_t i = 0; i < alerts->cnt; i++) {
 		struct pp_drift_alert *alert = alerts->list[i];
 

@@ -18,6 +18,7 @@
 
 #include <stdbool.h>
 
+#include "base/clock.h"
 #include "../shared/log.h"
 #include "drift.h"
 #include "pathprof/tally.h"
@@ -38,7 +39,26 @@ struct pp_drift_common {
 
 	uint64_t lost; /* measurements, rows and messages */
 	struct pp_log_seen trouble;
+
+	uint64_t cpu_ns, begin_ns; /* this thread's time: of all work, at the outermost begin */
+	uint32_t work_depth;
 };
+
+/*
+ * Everything that the event loop calls stands between these two, so that its CPU time counts. Work
+ * inside other work counts once.
+ */
+static inline void pp_drift_work_begin(struct pp_drift_common *common)
+{
+	if (!common->work_depth++)
+		common->begin_ns = pp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static inline void pp_drift_work_end(struct pp_drift_common *common)
+{
+	if (!--common->work_depth)
+		common->cpu_ns += pp_clock_ns(CLOCK_THREAD_CPUTIME_ID) - common->begin_ns;
+}
 
 /* Logs each kind of trouble once, and counts it. */
 static inline void pp_drift_lost(struct pp_drift_common *common, int code, const char *what,

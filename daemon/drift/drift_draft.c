@@ -50,15 +50,10 @@ static void set_text(char **text, const char *to)
 }
 
 /* The answer has the paths that are in the store, in order. */
-static void on_named(void *context, int code, const struct pp_names_answer *answer)
+static void take_names(struct pp_drift_draft *draft, const struct pp_names_answer *answer)
 {
-	struct pp_drift_telling *telling = context;
-	struct pp_drift_draft *draft = telling->drafts;
 	size_t at = 0;
 
-	/* late: it was told already */
-	if (!draft || code == -ECANCELED)
-		return;
 	for (size_t i = 0; answer && i < draft->moved_cnt && at < answer->path_cnt; i++) {
 		if (!draft->moved[i].path_id)
 			continue;
@@ -66,8 +61,21 @@ static void on_named(void *context, int code, const struct pp_names_answer *answ
 		set_text(&draft->moved[i].source, answer->paths[at].source);
 		at++;
 	}
+}
+
+static void on_named(void *context, int code, const struct pp_names_answer *answer)
+{
+	struct pp_drift_telling *telling = context;
+	struct pp_drift_draft *draft = telling->drafts;
+
+	/* late: it was told already */
+	if (!draft || code == -ECANCELED)
+		return;
+	pp_drift_work_begin(telling->common);
+	take_names(draft, answer);
 	tell_draft(telling, draft);
 	next_draft(telling);
+	pp_drift_work_end(telling->common);
 }
 
 static int ask(struct pp_drift_telling *telling, const struct pp_drift_draft *draft)
@@ -116,12 +124,14 @@ static int on_timer(sd_event_source *source, uint64_t time_us, void *context)
 	struct pp_drift_telling *telling = context;
 	uint64_t now = pp_monotonic_ns() / 1000;
 
+	pp_drift_work_begin(telling->common);
 	while (telling->drafts && telling->drafts->deadline_us <= now) {
 		pp_names_cancel(telling->naming->names);
 		tell_draft(telling, telling->drafts);
 	}
 	next_draft(telling);
 	set_timer(telling);
+	pp_drift_work_end(telling->common);
 	return 0;
 }
 

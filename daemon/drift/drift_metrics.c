@@ -126,7 +126,8 @@ void pp_drift_metrics(struct pp_drift *drift, FILE *to)
 		       "Measurements, rows and messages that were lost.",
 		       (double)drift->common.lost);
 	pp_metrics_one(to, "pathprof_drift_cpu_seconds_total", "counter",
-		       "CPU time all of it took.", (double)drift->cpu_ns / 1e9);
+		       "CPU time all of it took, the reading of files for names included.",
+		       (double)(drift->common.cpu_ns + pp_drift_naming_cpu_ns(drift)) / 1e9);
 	show_naming(drift, to);
 	show_journal(drift, to);
 }

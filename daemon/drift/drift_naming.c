@@ -279,6 +279,7 @@ static void on_named(void *context, int code, const struct pp_names_answer *answ
 	struct pp_drift_naming_job *job = context;
 	struct pp_drift_naming *naming = job->naming;
 
+	pp_drift_work_begin(naming->common);
 	naming->job = NULL;
 	if (answer)
 		take_answer(job, answer);
@@ -290,6 +291,7 @@ static void on_named(void *context, int code, const struct pp_names_answer *answ
 	free_job(job);
 	if (code != -ECANCELED)
 		pp_drift_name_some(naming);
+	pp_drift_work_end(naming->common);
 }
 
 /* ---------------------------------------------------------------- together */

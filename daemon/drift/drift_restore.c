@@ -196,9 +196,9 @@ static void tell_end(const struct pp_drift_restore *r)
 		       r->next);
 }
 
-static int on_timer(sd_event_source *timer, uint64_t now_us, void *context)
+/* Reads a window; the timer goes on until all are read. */
+static int go_on(struct pp_drift_restore *r, sd_event_source *timer)
 {
-	struct pp_drift_restore *r = context;
 	struct pathprof_error error = {""};
 	const uint64_t begin_ns = pp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int code = r->next < r->window_cnt ? read_next(r, &error) : 0;
@@ -214,6 +214,18 @@ static int on_timer(sd_event_source *timer, uint64_t now_us, void *context)
 	tell_end(r);
 	pp_drift_end_restore(r->drift);
 	return 0;
+}
+
+static int on_timer(sd_event_source *timer, uint64_t now_us, void *context)
+{
+	struct pp_drift_restore *r = context;
+	struct pp_drift_common *common = &r->drift->common; /* r may be gone at the end */
+	int code;
+
+	pp_drift_work_begin(common);
+	code = go_on(r, timer);
+	pp_drift_work_end(common);
+	return code;
 }
 
 static int go_on_later(struct pp_drift_restore *r, struct pathprof_error *error)

@@ -14,7 +14,7 @@ struct pp_drift {
 	struct pp_drift_judge judge;
 	sd_event *event;
 	struct pp_drift_restore *restore; /* NULL: all earlier windows were read */
-	uint64_t windows, cpu_ns;
+	uint64_t windows;
 };
 
 /* Connects the parts of a drift that is all zero except for settings and store. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/controls.h"
 #include "pathprof/store.h"
 
 struct reader {
@@ -54,19 +55,6 @@ static int take_functions(struct reader *reader, size_t cnt, struct pp_names_ans
 	return 0;
 }
 
-/* Those of UTF-8 beyond ASCII, U+0080 to U+009F, as well: some terminals obey them. */
-static void replace_controls(char *text, size_t len_bytes)
-{
-	for (size_t i = 0; i < len_bytes; i++) {
-		const unsigned char *at = (const unsigned char *)text + i;
-
-		if (at[0] < ' ' || at[0] == 0x7f)
-			text[i] = '?';
-		if (at[0] == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f)
-			text[i] = text[i + 1] = '?';
-	}
-}
-
 /* A string of its own, without what a terminal would obey. */
 static int take_text(struct reader *reader, size_t len_bytes, const char **ret_text)
 {
@@ -78,7 +66,7 @@ static int take_text(struct reader *reader, size_t len_bytes, const char **ret_t
 	if (!text)
 		return -ENOMEM;
 	take(reader, text, len_bytes);
-	replace_controls(text, len_bytes);
+	pp_controls_replace(text, len_bytes, '?');
 	*ret_text = text;
 	return 0;
 }

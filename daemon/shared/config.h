@@ -116,13 +116,15 @@ int pp_config_set(struct pp_config *config, const char *section, const char *nam
 
 /* -EINVAL: values that are good each, and cannot be together. */
 int pp_config_check(const struct pp_config *config, struct pathprof_error *error);
-/* Applies one file's text. name is for messages. *config is unchanged on failure: -EINVAL. */
+/* Applies one file's text, alone. name is for messages. *config is unchanged on failure: -EINVAL.
+ */
 int pp_config_parse(struct pp_config *config, const char *name, const char *text, size_t len_bytes,
 		    struct pathprof_error *error);
 
 /*
- * Applies file and file.d/ *.conf. A missing file is an error (-ENOENT) when required, else no
- * change; its drop-ins count either way. *config is unchanged on failure.
+ * Applies file and file.d/ *.conf, whose values are checked together at the end. A missing file is
+ * an error (-ENOENT) when required, else no change, and its drop-ins count. *config is unchanged on
+ * failure.
  */
 int pp_config_load(struct pp_config *config, const char *file, bool required,
 		   struct pathprof_error *error);

@@ -152,8 +152,8 @@ static int on_key(void *context, const char *section, const char *name, const ch
 	return p->failed ? 0 : parse_key(p, section, name, value);
 }
 
-int pp_config_parse(struct pp_config *config, const char *name, const char *text, size_t len_bytes,
-		    struct pathprof_error *error)
+static int parse_text(struct pp_config *config, const char *name, const char *text,
+		      size_t len_bytes, struct pathprof_error *error)
 {
 	struct pp_config copy = *config;
 	struct parse p = {
@@ -163,7 +163,6 @@ int pp_config_parse(struct pp_config *config, const char *name, const char *text
 		.end = text + len_bytes,
 		.error = error,
 	};
-	struct pathprof_error why = {""};
 	int first;
 
 	if (len_bytes > FILE_MAX_BYTES)
@@ -178,8 +177,31 @@ int pp_config_parse(struct pp_config *config, const char *name, const char *text
 	}
 	if (p.failed)
 		return p.failed;
-	if (pp_config_check(&copy, &why) < 0)
+	*config = copy;
+	return 0;
+}
+
+/* Whether the values can be together, once all that set them were read. */
+static int check_together(const struct pp_config *config, const char *name,
+			  struct pathprof_error *error)
+{
+	struct pathprof_error why = {""};
+
+	if (pp_config_check(config, &why) < 0)
 		return pathprof_fail(error, -EINVAL, "%s: %s", name, why.text);
+	return 0;
+}
+
+int pp_config_parse(struct pp_config *config, const char *name, const char *text, size_t len_bytes,
+		    struct pathprof_error *error)
+{
+	struct pp_config copy = *config;
+	int r = parse_text(&copy, name, text, len_bytes, error);
+
+	if (r == 0)
+		r = check_together(&copy, name, error);
+	if (r < 0)
+		return r;
 	*config = copy;
 	return 0;
 }
@@ -222,7 +244,7 @@ static int parse_file(struct pp_config *config, const char *file, struct pathpro
 	r = read_all(fd, file, &text, &len, error);
 	if (r < 0)
 		return r;
-	return pp_config_parse(config, file, text, len, error);
+	return parse_text(config, file, text, len, error);
 }
 
 static int is_drop_in(const struct dirent *entry)
@@ -267,12 +289,16 @@ int pp_config_load(struct pp_config *config, const char *file, bool required,
 		   struct pathprof_error *error)
 {
 	struct pp_config copy = *config;
+	char all[PATH_MAX];
 	int r = parse_file(&copy, file, error);
 
 	if (r == -ENOENT && !required)
 		r = 0;
 	if (r == 0)
 		r = parse_drop_ins(&copy, file, error);
+	snprintf(all, sizeof(all), "%s and its drop-ins", file);
+	if (r == 0)
+		r = check_together(&copy, all, error);
 	if (r < 0)
 		return r;
 	*config = copy;

@@ -11,6 +11,8 @@
 #include <systemd/sd-journal.h>
 #include <unistd.h>
 
+#include "base/controls.h"
+
 static bool to_journal;
 static int shown = LOG_INFO;
 static const char *program = "pathprofd";
@@ -44,17 +46,6 @@ void pp_log_set_program(const char *name)
 	program = name;
 }
 
-/* Those of UTF-8 beyond ASCII, U+0080 to U+009F, as well: some terminals obey them. */
-static void blank_controls(char *text)
-{
-	for (unsigned char *at = (unsigned char *)text; *at; at++) {
-		if (*at < ' ' || *at == 127)
-			*at = ' ';
-		if (*at == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f)
-			at[0] = at[1] = ' ';
-	}
-}
-
 void pp_log(int priority, const char *format, ...)
 {
 	char text[1024];
@@ -65,7 +56,7 @@ void pp_log(int priority, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
-	blank_controls(text);
+	pp_controls_replace(text, strlen(text), ' ');
 	if (to_journal &&
 	    sd_journal_send("MESSAGE=%s", text, "PRIORITY=%i", priority, "SYSLOG_IDENTIFIER=%s",
 			    program, "PATHPROF_VERSION=" PATHPROF_VERSION, NULL) >= 0)

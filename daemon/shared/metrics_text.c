@@ -6,49 +6,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-static size_t length_of(unsigned char first)
-{
-	if (first < 0x80)
-		return 1;
-	if (first < 0xc2 || first > 0xf4)
-		return 0;
-	return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-}
+#include "utf8.h"
 
-/* Bytes of the character that begins here; 0: it is not UTF-8. */
-static size_t utf8_len(const unsigned char *text)
-{
-	size_t len_bytes = length_of(text[0]);
-
-	for (size_t i = 1; i < len_bytes; i++)
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-	/* longer than need be, half of a pair, beyond the last */
-	if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
-	    (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f))
-		return 0;
-	return len_bytes;
-}
-
-/*
- * A file's name may be any bytes, and one label that is not UTF-8 makes Prometheus refuse all of
- * the answer: such bytes become the replacement character.
- */
+/* One label that is not UTF-8 makes Prometheus refuse all of the answer. */
 static void escape(FILE *to, const char *text, bool quotes)
 {
-	while (*text) {
-		size_t len_bytes = utf8_len((const unsigned char *)text);
-
-		if (!len_bytes)
-			fputs("\xef\xbf\xbd", to);
-		else if (*text == '\n')
-			fputs("\\n", to);
-		else if (*text == '\\' || (quotes && *text == '"'))
-			fprintf(to, "\\%c", *text);
-		else
-			fwrite(text, 1, len_bytes, to);
-		text += len_bytes ? len_bytes : 1;
-	}
+	while (*text)
+		if (*text == '\n' || *text == '\\' || (quotes && *text == '"')) {
+			fprintf(to, "\\%c", *text == '\n' ? 'n' : *text);
+			text++;
+		} else {
+			text += pp_utf8_put(text, to);
+		}
 }
 
 void pp_metrics_head(FILE *to, const char *name, const char *type, const char *help)

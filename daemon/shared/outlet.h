@@ -7,7 +7,7 @@
  *     follow    is answered with a newline whenever there are new messages in the store, as long
  *               as both live
  *     relay     the same for pathprof-relay, so that it is known to be there; behind it may stand
- * the directory of its notes, which is believed of the daemon's own user and of root
+ *               the directory of its notes, which is believed of the daemon's own user and of root
  *
  * Nothing else that comes is looked at. What must not be lost is in the store: a newline that finds
  * the socket full is left out, because the client has one to read already.

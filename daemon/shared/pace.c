@@ -33,10 +33,10 @@ int64_t pp_pace_left(struct pp_pace *pace, uint64_t now_ns)
 	if (passed_ns > UINT64_C(86400000000000))
 		passed_ns = UINT64_C(86400000000000);
 	gained_ns = passed_ns / 1000 * pace->share_ppm / 1000;
-	/* less than a nanosecond is not lost: it is counted with the next */
+	/* less than a nanosecond, or a microsecond of time, is not lost: it counts with the next */
 	if (!gained_ns)
 		return pace->left_ns;
-	pace->filled_ns = now_ns;
+	pace->filled_ns = now_ns - passed_ns % 1000;
 	pace->left_ns += (int64_t)(gained_ns < full_ns ? gained_ns : full_ns);
 	return pace->left_ns;
 }

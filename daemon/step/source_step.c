@@ -217,6 +217,7 @@ static void widen_queue(int fd)
 		(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 }
 
+/* -EBUSY: too many are left. */
 static int start_stepper(struct step_source *source)
 {
 	struct epoll_event wanted = {.events = EPOLLIN};
@@ -224,7 +225,7 @@ static int start_stepper(struct step_source *source)
 	int code;
 
 	if (pp_step_left_reap() >= PP_STEP_LEFT_MAX)
-		return -EAGAIN;
+		return -EBUSY;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
 	widen_queue(pair[1]);
@@ -290,7 +291,7 @@ static bool is_stats(const struct pp_step_stats *stats, size_t len_bytes)
 
 static bool is_stack(const struct pp_step_stack *stack, size_t len_bytes)
 {
-	return len_bytes >= offsetof(struct pp_step_stack, stack) &&
+	return len_bytes >= offsetof(struct pp_step_stack, stack) && len_bytes <= sizeof(*stack) &&
 	       stack->header.size_bytes == len_bytes && stack->header.version == PP_STEP_VERSION &&
 	       stack->stack_bytes == len_bytes - offsetof(struct pp_step_stack, stack);
 }
@@ -542,6 +543,19 @@ static int await_answer(struct step_source *source, struct pathprof_error *error
 	return 0;
 }
 
+static int refuse_start(int code, struct pathprof_error *error)
+{
+	if (code == -EBUSY)
+		return pathprof_fail(error, code,
+				     "step: %d steppers sleep in the kernel, where hostile "
+				     "processes put them; none is added",
+				     PP_STEP_LEFT_MAX);
+	return pathprof_fail(error, code, "step: cannot start the stepper: %s%s", strerror(-code),
+			     code == -EAGAIN ? " (TasksMax= of the unit, or ulimit -u, "
+					       "bounds processes)"
+					     : "");
+}
+
 int pp_source_step_open(struct pp_source **ret_source, const struct pp_source_config *config,
 			uint32_t flags, struct pathprof_error *error)
 {
@@ -562,15 +576,7 @@ int pp_source_step_open(struct pp_source **ret_source, const struct pp_source_co
 	code = open_looks(source);
 	if (!code)
 		code = start_stepper(source);
-	if (code == -EAGAIN)
-		pathprof_fail(error, code,
-			      "step: %d steppers sleep in the kernel, where hostile processes put "
-			      "them; none is added",
-			      PP_STEP_LEFT_MAX);
-	else if (code)
-		pathprof_fail(error, code, "step: cannot start the stepper: %s", strerror(-code));
-	else
-		code = await_answer(source, error);
+	code = code ? refuse_start(code, error) : await_answer(source, error);
 	if (code) {
 		step_free(&source->base);
 		return code;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The step source beyond struct pp_source_ops: what only tests and benchmarks ask for.
+ * The step source beyond struct pp_source_ops: the stepper's process, which the service's clock
+ * leaves out, and what tests and benchmarks ask for.
  */
 #ifndef PP_SOURCE_STEP_H
 #define PP_SOURCE_STEP_H
@@ -14,7 +15,7 @@
 /* As pp_source_step.open, with flags: PP_STEP_NO_* and PP_SOURCE_STEP_FORK. */
 int pp_source_step_open(struct pp_source **ret_source, const struct pp_source_config *config,
 			uint32_t flags, struct pathprof_error *error);
-/* The stepper's process id, to hurt it. */
+/* The stepper's process id; 0: there is none. */
 pid_t pp_source_step_pid(const struct pp_source *source);
 /* System calls that were started again since open. */
 uint64_t pp_source_step_restarts(const struct pp_source *source);

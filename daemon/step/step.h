@@ -102,7 +102,7 @@ struct pp_step_stats {
 };
 
 /*
- * The page both map, one a stepper. Written by the stepper alone, but for its last member.
+ * The page both map, one a stepper. Written by the stepper alone, but for its last two members.
  *
  * Which thread the stepper has tied to one CPU, and the nice value it had before: read by the
  * daemon once the stepper is dead. `pinned` is stored last on the way in and first on the way out

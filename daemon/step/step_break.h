@@ -6,13 +6,12 @@
  * Two holders. *perf*: four breakpoint events with `sigtrap`, which the kernel removes when their
  * descriptors are closed, so a killed stepper leaves none behind; they take Linux 5.13 and the
  * right to open perf events, or another process that has it (step_opener.h). *debug registers* of
- * the thread by ptrace, where perf is refused; a
- * stepper that is killed leaves them set, and the daemon clears them (step_pin.c's page says
- * where). Registers that ptrace has written are none for perf's events until their thread
- * executes a program or ends: the kernel never gives them back, and counts them as used on every
- * CPU. So this holder leaves one of four alone, for whoever watches a CPU. Measured on a virtual
- * machine: 24 us a stop for either, 0.9 us to move a perf breakpoint, 1.2 us to write a debug
- * register, 5 us to open and close an event.
+ * the thread by ptrace, where perf is refused; a stepper that is killed leaves them set, and the
+ * daemon clears them (step_pin.c's page says where). Registers that ptrace has written are none for
+ * perf's events until their thread executes a program or ends: the kernel never gives them back,
+ * and counts them as used on every CPU. So this holder leaves one of four alone, for whoever
+ * watches a CPU. Measured on a virtual machine: 24 us a stop for either, 0.9 us to move a perf
+ * breakpoint, 1.2 us to write a debug register, 5 us to open and close an event.
  *
  * One thread is held at a time; its stepper owns the state. No allocation.
  * Source: perf_event_open(2) (sigtrap, since Linux 5.13), ptrace(2) (PTRACE_POKEUSER).

@@ -34,22 +34,6 @@
 /* Longer than the stepper sleeps; the bucket's size, not this, keeps savings small. */
 #define ELAPSED_MAX_NS (120 * PP_NSEC_PER_SEC)
 
-void pp_step_budget_configure(struct pp_step_budget *budget, uint32_t overhead_ppm,
-			      uint32_t cpu_cnt)
-{
-	uint64_t rate_ppm = (uint64_t)overhead_ppm * (cpu_cnt ? cpu_cnt : 1);
-
-	budget->rate_ppm = rate_ppm > RATE_MAX_PPM ? RATE_MAX_PPM : rate_ppm;
-}
-
-void pp_step_budget_init(struct pp_step_budget *budget, uint32_t overhead_ppm, uint32_t cpu_cnt,
-			 uint64_t now_ns)
-{
-	*budget = (struct pp_step_budget){
-		.refilled_ns = now_ns, .cost_ns = COST_START_NS, .random = now_ns | 1};
-	pp_step_budget_configure(budget, overhead_ppm, cpu_cnt);
-}
-
 static uint64_t max_u64(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -82,6 +66,35 @@ static void refill(struct pp_step_budget *budget, uint64_t now_ns)
 	budget->tokens_ns += (int64_t)(elapsed_ns * budget->rate_ppm / PPM);
 	if (budget->tokens_ns > capacity_ns(budget))
 		budget->tokens_ns = capacity_ns(budget);
+}
+
+/* The pause has no memory: what is left of it is as long as a new one, and scales with the rate. */
+static void scale_pause(struct pp_step_budget *budget, uint64_t before_ppm, uint64_t now_ns)
+{
+	uint64_t left_ns = budget->due_ns > now_ns ? budget->due_ns - now_ns : 0;
+
+	if (budget->rate_ppm && left_ns)
+		budget->due_ns = now_ns + (uint64_t)((double)left_ns * (double)before_ppm /
+						     (double)budget->rate_ppm);
+}
+
+void pp_step_budget_configure(struct pp_step_budget *budget, uint32_t overhead_ppm,
+			      uint32_t cpu_cnt, uint64_t now_ns)
+{
+	uint64_t rate_ppm = (uint64_t)overhead_ppm * (cpu_cnt ? cpu_cnt : 1);
+	uint64_t before_ppm = budget->rate_ppm;
+
+	refill(budget, now_ns);
+	budget->rate_ppm = rate_ppm > RATE_MAX_PPM ? RATE_MAX_PPM : rate_ppm;
+	scale_pause(budget, before_ppm, now_ns);
+}
+
+void pp_step_budget_init(struct pp_step_budget *budget, uint32_t overhead_ppm, uint32_t cpu_cnt,
+			 uint64_t now_ns)
+{
+	*budget = (struct pp_step_budget){
+		.refilled_ns = now_ns, .cost_ns = COST_START_NS, .random = now_ns | 1};
+	pp_step_budget_configure(budget, overhead_ppm, cpu_cnt, now_ns);
 }
 
 void pp_step_budget_charge(struct pp_step_budget *budget, uint64_t spent_ns)

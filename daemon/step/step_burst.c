@@ -2,7 +2,8 @@
 /*
  * The burst: a held thread runs on from decision to decision until its window has reached its
  * horizon. Some hundred microseconds to a few milliseconds, a stop 20 to 30 us: the most expensive
- * loop of the program, so nothing in it allocates or reads /proc.
+ * loop of the program, so nothing in it allocates or reads /proc, but in front of a few system
+ * calls (step_call.h).
  *
  * At each stop the way to the next decisions is planned from the code (step_plan.c), breakpoints
  * are set at its leaves (step_break.c), and the place of the next stop tells which way the thread
@@ -469,7 +470,20 @@ static void begin(struct stepper *stepper)
 	find_sequence(stepper);
 }
 
-/* Pages that are there alone, in one call: some microseconds. */
+/* Pages that are there alone, in one call: some microseconds. Below rsp there may be none. */
+static void copy_top(struct pp_step_stack *stack, uint64_t rsp, struct pp_step_memory *memory)
+{
+	size_t got_bytes;
+
+	stack->address = rsp - PATHPROF_UNWIND_RED_ZONE;
+	got_bytes = pp_step_memory_read(memory, stack->address, stack->stack, sizeof(stack->stack));
+	if (!got_bytes) {
+		stack->address = rsp;
+		got_bytes = pp_step_memory_read(memory, rsp, stack->stack, sizeof(stack->stack));
+	}
+	stack->stack_bytes = (uint32_t)got_bytes;
+}
+
 static void copy_stack(const struct stepper *stepper, struct pp_step_memory *memory)
 {
 	const struct user_regs_struct *r = &stepper->target->regs;
@@ -482,9 +496,7 @@ static void copy_stack(const struct stepper *stepper, struct pp_step_memory *mem
 	stack->tid = (uint32_t)stepper->target->tid;
 	stack->time_ns = stepper->record->burst.time_ns;
 	memcpy(stack->registers, registers, sizeof(registers));
-	stack->address = r->rsp - PATHPROF_UNWIND_RED_ZONE;
-	stack->stack_bytes = (uint32_t)pp_step_memory_read(memory, stack->address, stack->stack,
-							   sizeof(stack->stack));
+	copy_top(stack, r->rsp, memory);
 	stack->header = (struct pp_step_header){
 		(uint32_t)(offsetof(struct pp_step_stack, stack) + stack->stack_bytes),
 		PP_STEP_VERSION, PP_STEP_TYPE_STACK};

@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "step_mount.h"
+
 #define NUMBER_CNT 512
 /* Numbers that the C library's headers may not know yet. */
 #define NUMBER_FUTEX_WAITV 449
@@ -102,7 +104,10 @@ static bool is_of_procfs(pid_t tid, int fd)
 	snprintf(name, sizeof(name), "/proc/%d/fd/%d", tid, fd);
 	if (readlink(name, path, sizeof(path) - 1) < 0)
 		return access(name, F_OK) == 0;
-	return !strcmp(path, "/proc/");
+	if (!strcmp(path, "/proc/"))
+		return true;
+	/* Pipes, sockets and their like have no path. */
+	return path[0] == '/' && pp_step_mount_is_procfs(tid, fd);
 }
 
 static enum pp_step_call ends_if(bool ends, enum pp_step_call otherwise)
@@ -138,6 +143,7 @@ static enum pp_step_call look_closer(const struct pp_step_code *code,
 	case SYS_pread64:
 	case SYS_preadv:
 	case SYS_preadv2:
+	case SYS_splice:
 		return ends_if(is_of_procfs(tid, (int)regs->rdi), call);
 	case SYS_sendfile:
 		return ends_if(is_of_procfs(tid, (int)regs->rsi), call);

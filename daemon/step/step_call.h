@@ -9,8 +9,9 @@
  * others are not: a write that has moved half of its bytes would return a short count. Their thread
  * waits in limbo with the breakpoint behind the call, and is let go there.
  *
- * Workload: once a system call on the way of a burst, a table and at most one readlink of /proc.
- * Source: signal(7) for what is restarted; the kernel's entry code takes the number from eax.
+ * Workload: once a system call on the way of a burst, a table; a read of a file also takes a
+ * readlink of /proc, and a look at the file's mount (step_mount.h). Source: signal(7) for what is
+ * restarted; the kernel's entry code takes the number from eax.
  */
 #ifndef PP_STEP_CALL_H
 #define PP_STEP_CALL_H

@@ -235,9 +235,12 @@ struct pp_step_budget {
 
 void pp_step_budget_init(struct pp_step_budget *budget, uint32_t overhead_ppm, uint32_t cpu_cnt,
 			 uint64_t now_ns);
-/* A new rate; tokens and average stay. */
+/*
+ * A new rate from now on; tokens and average stay. What is left of a pause is drawn as if the rate
+ * had been this one.
+ */
 void pp_step_budget_configure(struct pp_step_budget *budget, uint32_t overhead_ppm,
-			      uint32_t cpu_cnt);
+			      uint32_t cpu_cnt, uint64_t now_ns);
 /* Time spent, whatever for. */
 void pp_step_budget_charge(struct pp_step_budget *budget, uint64_t spent_ns);
 /* Time spent between two sleeps without a burst: charged, and learnt from. */

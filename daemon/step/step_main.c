@@ -152,7 +152,8 @@ static void apply(const struct pp_step_config *config)
 	stepper.holder.spare.enabled = !(config->flags & PP_STEP_REALTIME);
 	stepper.holder.spare.any_isolated =
 		pp_isolated_cpus(PP_ISOLATED_WHERE, stepper.holder.spare.is_isolated);
-	pp_step_budget_configure(&stepper.budget, config->overhead_ppm, stepper.holder.pin.cpu_cnt);
+	pp_step_budget_configure(&stepper.budget, config->overhead_ppm, stepper.holder.pin.cpu_cnt,
+				 pp_monotonic_ns());
 	set_rate(config->frequency_hz);
 }
 

@@ -2,8 +2,8 @@
 /* A held thread's memory, as far as it is there: see step_memory.h. */
 #include "step_memory.h"
 
+#include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -11,13 +11,21 @@
 #define PAGE_BYTES   4096
 #define PAGE_PRESENT (1ull << 63)
 
+/* Other errors are for want of a descriptor or memory, and there is a map. */
+static bool has_no_maps(int code)
+{
+	return code == ENOENT || code == EACCES || code == EPERM;
+}
+
 void pp_step_memory_open(struct pp_step_memory *memory, pid_t tid)
 {
 	char path[32];
+	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", tid);
-	*memory = (struct pp_step_memory){.tid = tid,
-					  .map_fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)};
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	*memory = (struct pp_step_memory){
+		.tid = tid, .map_fd = fd, .is_mapless = fd < 0 && has_no_maps(errno)};
 }
 
 void pp_step_memory_close(struct pp_step_memory *memory)
@@ -32,7 +40,7 @@ static bool is_present(const struct pp_step_memory *memory, uint64_t page)
 	uint64_t entry = 0;
 
 	if (memory->map_fd < 0)
-		return true;
+		return memory->is_mapless;
 	return pread(memory->map_fd, &entry, sizeof(entry), (off_t)(page * sizeof(entry))) ==
 		       (ssize_t)sizeof(entry) &&
 	       entry & PAGE_PRESENT;

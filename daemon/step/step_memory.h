@@ -16,13 +16,15 @@
 #ifndef PP_STEP_MEMORY_H
 #define PP_STEP_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 struct pp_step_memory {
 	pid_t tid;
-	int map_fd; /* -1: the kernel has no page maps, and nothing is looked up */
+	int map_fd;      /* -1: it could not be opened; nothing is there then, but for: */
+	bool is_mapless; /* the kernel has, or gives, no page maps, and nothing is looked up */
 };
 
 void pp_step_memory_open(struct pp_step_memory *memory, pid_t tid);

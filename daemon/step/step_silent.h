@@ -50,7 +50,7 @@ struct pp_step_silent {
 	struct pp_step_silent_uid uids[PP_STEP_SILENT_UID_MAX];
 };
 
-/* All but one take a table that is NULL, which holds nobody. */
+/* A table may be NULL where nothing else is said: it holds nobody. */
 bool pp_step_silent_holds(const struct pp_step_silent *silent, int32_t pid, uint64_t start_time,
 			  uint32_t uid, uint64_t now_ns);
 /*
@@ -59,7 +59,10 @@ bool pp_step_silent_holds(const struct pp_step_silent *silent, int32_t pid, uint
  */
 uint32_t pp_step_silent_add(struct pp_step_silent *silent, int32_t pid, uint64_t start_time,
 			    uint32_t uid, uint32_t points, uint64_t now_ns);
-/* Whether it is to be told of: once, when the process was found silent `times` times or more. */
+/*
+ * Whether it is to be told of: once, when the process was found silent `times` times or more. The
+ * table must not be NULL.
+ */
 bool pp_step_silent_tell(struct pp_step_silent *silent, int32_t pid, uint64_t start_time,
 			 uint32_t times);
 /* Of a user, within the hour. The table must not be NULL. */

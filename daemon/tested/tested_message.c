@@ -54,25 +54,40 @@ static bool is_plain(const char *text)
 	return !text[strspn(text, letters)];
 }
 
-/* One set of several would call untested what the others tested. */
-static void put_command(const struct telling *t, FILE *to)
+/*
+ * The set that the command takes; returns what is to be said behind the command. One set of several
+ * would call untested what the others tested.
+ */
+static const char *put_set(const struct telling *t, FILE *to)
 {
 	const struct pp_config *config = &t->alerts->common.config;
+
+	if (t->build.set_cnt > 1) {
+		fputs("ALL", to);
+		return ", where ALL is what pathprofctl tested merge makes of the sets";
+	}
+	if (!is_plain(config->tested) || !is_plain(t->build.set)) {
+		fputs("SET", to);
+		return ", where SET is the set's file, in quotes";
+	}
+	fprintf(to, "%s/%s", config->tested, t->build.set);
+	return "";
+}
+
+static void put_command(const struct telling *t, FILE *to)
+{
 	char id[PATHPROF_BUILD_ID_TEXT_LEN], span[64];
+	const char *behind;
 
 	if (!t->subject) {
 		fputs("pathprofctl alerts", to);
 		return;
 	}
-	pp_span_format(config->tested_span_ns, span, sizeof(span));
-	if (t->build.set_cnt > 1 || !is_plain(config->tested) || !is_plain(t->build.set))
-		fprintf(to, "pathprofctl untested ALL --since -%s", span);
-	else
-		fprintf(to, "pathprofctl untested %s/%s --since -%s", config->tested, t->build.set,
-			span);
-	fprintf(to, " --binary %.*s", BUILD_ID_DIGITS, pathprof_build_id_text(t->build.id, id));
-	if (t->build.set_cnt > 1)
-		fputs(", where ALL is what pathprofctl tested merge makes of the sets", to);
+	pp_span_format(t->alerts->common.config.tested_span_ns, span, sizeof(span));
+	fputs("pathprofctl untested ", to);
+	behind = put_set(t, to);
+	fprintf(to, " --since -%s --binary %.*s%s", span, BUILD_ID_DIGITS,
+		pathprof_build_id_text(t->build.id, id), behind);
 }
 
 static char *command_of(const struct telling *t)

@@ -47,7 +47,7 @@ struct pp_tested_sets {
 	struct pp_keyed builds, paths;
 	uint32_t file_cnt, refused_cnt, reading_cnt;
 	const char *file; /* being read */
-	bool is_broken;   /* a part of a set was read, and the rest could not be */
+	bool is_broken;   /* a part of a set was kept, and the rest could not be */
 };
 
 static void empty(struct pp_tested_sets *sets)
@@ -145,7 +145,7 @@ static void read_named(struct pp_tested_sets *sets, const char *file)
 {
 	struct pathprof_error error = {""};
 	char path[PP_CONFIG_PATH_MAX + 300];
-	uint32_t before = sets->paths.cnt;
+	uint32_t path_cnt = sets->paths.cnt, build_cnt = sets->builds.cnt;
 	int r;
 
 	sets->file = file;
@@ -156,7 +156,7 @@ static void read_named(struct pp_tested_sets *sets, const char *file)
 		return;
 	}
 	sets->refused_cnt++;
-	sets->is_broken |= sets->paths.cnt != before;
+	sets->is_broken |= sets->paths.cnt != path_cnt || sets->builds.cnt != build_cnt;
 	pp_log(LOG_WARNING, "tested set not used: %s", error.text[0] ? error.text : strerror(-r));
 }
 
@@ -183,7 +183,7 @@ static void keep_counts(struct pp_tested_sets *sets, const struct pp_keyed *befo
 	}
 }
 
-/* Half a set would have what the other half tested for untested. */
+/* Half a set, be it a build without a path, would have what the other half tested for untested. */
 static void drop_broken(struct pp_tested_sets *sets)
 {
 	uint32_t refused_cnt = sets->refused_cnt + sets->file_cnt;
@@ -206,6 +206,9 @@ static void read_directory(struct pp_tested_sets *sets)
 	sets->reading_cnt++;
 	empty(sets);
 	cnt = scandir(sets->directory, &entries, is_set_entry, alphasort);
+	if (cnt < 0 && errno != ENOENT)
+		pp_log(LOG_WARNING, "%s: no tested set is used, the directory cannot be read: %s",
+		       sets->directory, strerror(errno));
 	for (int i = 0; i < cnt; i++) {
 		read_named(sets, entries[i]->d_name);
 		free(entries[i]);

@@ -26,60 +26,101 @@
 
 /* ---------------------------------------------------------------- walking */
 
-/* path: below the tree's root, without a slash before it. Non-zero ends the walk. */
-typedef int visit_fn(void *context, const char *path, uint64_t id, uint32_t level);
+struct group {
+	const char *path; /* below the tree's root, without a slash before it */
+	uint64_t id;
+	uint32_t level;
+	bool is_left;  /* to a user, who makes what groups lie below */
+	bool is_roots; /* root made it: it lies below none that is left to a user */
+};
+
+/* Non-zero ends the walk. */
+typedef int visit_fn(void *context, const struct group *group);
 
 struct walk {
 	visit_fn *visit;
 	void *context;
 	uint32_t visit_cnt;
+	uint32_t share_cnt; /* groups of the user whose groups are walked */
+	bool is_cut;        /* a user has more than a share of groups */
 	char path[PATH_MAX];
 };
 
-static int enter(struct walk *walk, int fd, size_t len, uint32_t level);
+static int enter(struct walk *walk, int fd, size_t len, const struct group *parent);
 
 /* One that goes away meanwhile is passed over. */
-static int step_into(struct walk *walk, int parent, const char *name, size_t len, uint32_t level)
+static int step_into(struct walk *walk, int parent_fd, const char *name, size_t len,
+		     const struct group *parent)
 {
 	int at = snprintf(walk->path + len, sizeof(walk->path) - len, "%s%s", len ? "/" : "", name);
 	int fd, r;
 
-	if (at < 0 || (size_t)at >= sizeof(walk->path) - len || level > DEPTH_MAX)
+	if (at < 0 || (size_t)at >= sizeof(walk->path) - len || parent->level >= DEPTH_MAX)
 		return 0;
-	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	r = fd < 0 ? 0 : enter(walk, fd, len + (size_t)at, level);
+	fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	r = fd < 0 ? 0 : enter(walk, fd, len + (size_t)at, parent);
 	walk->path[len] = '\0';
 	return r;
 }
 
-/* Takes fd. */
-static int enter(struct walk *walk, int fd, size_t len, uint32_t level)
+/* Whether this group goes beyond its user's share. */
+static bool is_beyond_share(struct walk *walk, const struct group *group)
+{
+	if (group->is_roots || ++walk->share_cnt <= PP_CGROUPS_SHARE)
+		return false;
+	walk->is_cut = true;
+	return true;
+}
+
+/* Each group of root's that is left to a user has a share of its own. */
+static int enter_each(struct walk *walk, DIR *dir, size_t len, const struct group *group)
 {
 	const struct dirent *entry;
+	int r = 0;
+
+	while (!r && walk->share_cnt <= PP_CGROUPS_SHARE && (entry = readdir(dir))) {
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+			r = step_into(walk, dirfd(dir), entry->d_name, len, group);
+		if (!group->is_left)
+			walk->share_cnt = 0;
+	}
+	return r;
+}
+
+/* Takes fd. parent NULL: it is the tree's root. */
+static int enter(struct walk *walk, int fd, size_t len, const struct group *parent)
+{
+	struct group group = {.path = walk->path, .level = parent ? parent->level + 1 : 0};
 	struct stat st;
 	DIR *dir;
-	int r;
+	int r = 0;
 
 	if (fstat(fd, &st) < 0 || !(dir = fdopendir(fd))) {
 		close(fd);
 		return 0;
 	}
-	r = ++walk->visit_cnt > VISIT_MAX
-		    ? -E2BIG
-		    : walk->visit(walk->context, walk->path, st.st_ino, level);
-	while (!r && (entry = readdir(dir)))
-		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
-			r = step_into(walk, fd, entry->d_name, len, level + 1);
+	group.id = st.st_ino;
+	group.is_roots = !parent || !parent->is_left;
+	group.is_left = st.st_uid || !group.is_roots;
+	if (!is_beyond_share(walk, &group)) {
+		r = ++walk->visit_cnt > VISIT_MAX ? -E2BIG : walk->visit(walk->context, &group);
+		if (!r)
+			r = enter_each(walk, dir, len, &group);
+	}
 	closedir(dir);
 	return r;
 }
 
-static int walk_tree(const char *root, visit_fn *visit, void *context)
+/* ret_is_cut: some groups were passed over, because their user has so many; NULL: all the same. */
+static int walk_tree(const char *root, visit_fn *visit, void *context, bool *ret_is_cut)
 {
 	struct walk walk = {.visit = visit, .context = context};
 	int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = fd < 0 ? -errno : enter(&walk, fd, 0, NULL);
 
-	return fd < 0 ? -errno : enter(&walk, fd, 0, 0);
+	if (ret_is_cut)
+		*ret_is_cut = walk.is_cut || r == -E2BIG;
+	return r;
 }
 
 /* ---------------------------------------------------------------- where they are */
@@ -117,23 +158,84 @@ void pp_cgroup_places_read(struct pp_cgroup_places *ret_places, const char *moun
 /* ---------------------------------------------------------------- choosing */
 
 struct search {
-	const char *which; /* a whole path, or its last part */
-	bool is_name;
+	const char *which; /* the last part of a path */
 	struct pp_cgroup_choice choice;
+	bool is_roots;                      /* those that were found */
 	char found[2][PP_CGROUP_PLACE_MAX]; /* paths, for people */
-	unsigned int found_cnt;
+	unsigned int found_cnt;             /* 2: or more */
+	bool is_cut;
 };
 
-static int compare(void *context, const char *path, uint64_t id, uint32_t level)
+/* No user can take the name of a group of root's, or make it stand for two. */
+static bool is_better(const struct search *search, const struct group *group)
+{
+	return !search->found_cnt || (group->is_roots && !search->is_roots);
+}
+
+static int compare(void *context, const struct group *group)
 {
 	struct search *search = context;
-	const char *slash = strrchr(path, '/');
+	const char *slash = strrchr(group->path, '/');
 
-	if (strcmp(search->is_name && slash ? slash + 1 : path, search->which) != 0)
+	if (strcmp(slash ? slash + 1 : group->path, search->which) != 0)
 		return 0;
-	search->choice = (struct pp_cgroup_choice){id, level};
-	snprintf(search->found[search->found_cnt++], PP_CGROUP_PLACE_MAX, "%s", path);
-	return search->found_cnt == 2;
+	if (is_better(search, group)) {
+		search->choice = (struct pp_cgroup_choice){group->id, group->level};
+		search->is_roots = group->is_roots;
+		search->found_cnt = 0;
+	} else if (search->found_cnt == 2 || search->is_roots != group->is_roots) {
+		return 0;
+	}
+	snprintf(search->found[search->found_cnt++], PP_CGROUP_PLACE_MAX, "%s", group->path);
+	return 0;
+}
+
+static uint32_t level_of(const char *path)
+{
+	uint32_t level = 0;
+
+	for (; *path; path++)
+		level += *path != '/' && (path[1] == '/' || !path[1]);
+	return level;
+}
+
+/* The group with that path: -ENOENT, or another -errno. */
+static int find_path(const char *root, const char *path, struct pp_cgroup_choice *ret_choice)
+{
+	char whole[PP_CGROUP_PLACE_MAX + PATH_MAX];
+	struct stat st;
+
+	snprintf(whole, sizeof(whole), "%s/%s", root, path);
+	if (stat(whole, &st) < 0)
+		return errno == ENOTDIR ? -ENOENT : -errno;
+	if (!S_ISDIR(st.st_mode))
+		return -ENOENT;
+	*ret_choice = (struct pp_cgroup_choice){st.st_ino, level_of(path)};
+	return 0;
+}
+
+/* The only group with that last part: -ENOENT, -EINVAL, or another -errno. */
+static int find_name(const char *root, const char *name, struct pp_cgroup_choice *ret_choice,
+		     struct pathprof_error *error)
+{
+	struct search search = {.which = name};
+	int r = walk_tree(root, compare, &search, &search.is_cut);
+
+	if (search.found_cnt == 2)
+		return pathprof_fail(
+			error, -EINVAL,
+			"Cgroup=%.100s: two groups have this name: write /%.150s or /%.150s", name,
+			search.found[0], search.found[1]);
+	if (search.is_cut && !search.found_cnt)
+		return pathprof_fail(
+			error, -EINVAL,
+			"Cgroup=%.200s: there are too many groups below %s to look for this name: "
+			"write the group's whole path",
+			name, root);
+	if (!search.found_cnt)
+		return r < 0 ? r : -ENOENT;
+	*ret_choice = search.choice;
+	return 0;
 }
 
 static bool has_dots(const char *path)
@@ -204,29 +306,22 @@ int pp_cgroup_find(const struct pp_cgroup_places *places, const char *which,
 		   struct pp_cgroup_choice *ret_choice, struct pathprof_error *error)
 {
 	char path[PATH_MAX];
-	struct search search = {.which = path, .is_name = !strchr(which, '/')};
 	int r;
 
 	if (!places->unified[0] || !places->is_whole)
 		return refuse_places(places, which, error);
 	r = normalize(places, which, path, error);
 	if (!r)
-		r = walk_tree(places->unified, compare, &search);
-	if (r < 0)
-		return r == -EINVAL ? r
-				    : pathprof_fail(error, r, "Cgroup=%.200s: %s: %s", which,
-						    places->unified, strerror(-r));
-	if (!search.found_cnt)
-		return pathprof_fail(error, -ENOENT, "Cgroup=%.200s: no such group below %s%s",
-				     which, places->unified,
+		r = strchr(which, '/') ? find_path(places->unified, path, ret_choice)
+				       : find_name(places->unified, path, ret_choice, error);
+	if (r == -ENOENT)
+		return pathprof_fail(error, r, "Cgroup=%.200s: no such group below %s%s", which,
+				     places->unified,
 				     places->memory[0] ? "; those of v1 cannot be selected" : "");
-	if (search.found_cnt > 1)
-		return pathprof_fail(
-			error, -EINVAL,
-			"Cgroup=%.100s: two groups have this name: write /%.150s or /%.150s", which,
-			search.found[0], search.found[1]);
-	*ret_choice = search.choice;
-	return 0;
+	if (r < 0 && r != -EINVAL)
+		return pathprof_fail(error, r, "Cgroup=%.200s: %s: %s", which, places->unified,
+				     strerror(-r));
+	return r;
 }
 
 /* ---------------------------------------------------------------- names */
@@ -298,10 +393,10 @@ static struct known *look_up(const struct pp_cgroups *cgroups, enum tree tree, u
 	return bsearch(&key, cgroups->list, cgroups->sorted_cnt, sizeof(key), order);
 }
 
-static int note(void *context, const char *path, uint64_t id, uint32_t level)
+static int note(void *context, const struct group *group)
 {
 	struct pp_cgroups *cgroups = context;
-	struct known *known = look_up(cgroups, cgroups->tree, id);
+	struct known *known = look_up(cgroups, cgroups->tree, group->id);
 	char name[PP_CGROUP_NAME_MAX];
 	enum pp_cgroup_rank rank;
 
@@ -312,9 +407,9 @@ static int note(void *context, const char *path, uint64_t id, uint32_t level)
 	if (cgroups->cnt >= 2 * cgroups->name_max ||
 	    pp_grow(&cgroups->list, cgroups->cnt, &cgroups->room) < 0)
 		return -ENOSPC;
-	rank = pp_cgroup_rank(path, name, sizeof(name));
+	rank = pp_cgroup_rank(group->path, name, sizeof(name));
 	cgroups->list[cgroups->cnt++] = (struct known){
-		.id = id,
+		.id = group->id,
 		.tree = cgroups->tree,
 		.walk = cgroups->walk,
 		.rank = rank,
@@ -348,10 +443,10 @@ static uint64_t walk_all(struct pp_cgroups *cgroups)
 	cgroups->walk++;
 	cgroups->tree = UNIFIED;
 	if (cgroups->places.unified[0])
-		(void)walk_tree(cgroups->places.unified, note, cgroups);
+		(void)walk_tree(cgroups->places.unified, note, cgroups, NULL);
 	cgroups->tree = MEMORY;
 	if (cgroups->places.memory[0])
-		(void)walk_tree(cgroups->places.memory, note, cgroups);
+		(void)walk_tree(cgroups->places.memory, note, cgroups, NULL);
 	qsort(cgroups->list, cgroups->cnt, sizeof(cgroups->list[0]), order);
 	shrink(cgroups);
 	cgroups->sorted_cnt = cgroups->cnt;

@@ -9,7 +9,8 @@
  * Workload: a choice once a start. A name for each process that ended before /proc told of it, some
  * hundred a second at most: a look-up takes 40 ns. An id that is not known has both trees walked,
  * 20 us a group, every two seconds at most, and for a two-hundredth of one CPU. Bounded by
- * PP_CGROUPS_MAX names. One thread.
+ * PP_CGROUPS_MAX names. Users make groups below one that is left to them (its directory is theirs),
+ * as many as they like: a walk takes PP_CGROUPS_SHARE of them. One thread.
  * Source: the kernel's Documentation/admin-guide/cgroup-v2.rst.
  */
 #ifndef PP_CGROUP_TREE_H
@@ -22,6 +23,7 @@
 #include "pathprof/error.h"
 
 #define PP_CGROUPS_MAX         16384
+#define PP_CGROUPS_SHARE       2048 /* below one group that is left to a user */
 #define PP_CGROUPS_INTERVAL_NS UINT64_C(2000000000)
 #define PP_CGROUP_PLACE_MAX    256
 #define PP_CGROUP_MOUNTS       "/proc/self/mounts"
@@ -43,8 +45,8 @@ struct pp_cgroup_choice {
 
 /*
  * which: a path in the unified tree ("/sys/fs/cgroup/a/b", or "a/b"), or the last part of one that
- * only one group has ("foo.service"). -ENOENT, -EINVAL, and -EOPNOTSUPP where no group can be
- * chosen; error begins with "Cgroup=".
+ * only one group has ("foo.service"): of root's groups, else of users'. -ENOENT, -EINVAL, and
+ * -EOPNOTSUPP where no group can be chosen; error begins with "Cgroup=".
  */
 int pp_cgroup_find(const struct pp_cgroup_places *places, const char *which,
 		   struct pp_cgroup_choice *ret_choice, struct pathprof_error *error);
@@ -59,7 +61,7 @@ void pp_cgroups_free(struct pp_cgroups *cgroups);
 /*
  * Name of the container or service (track_cgroup.h) of the groups with these ids, 0: not known, in
  * the unified tree and in the memory controller's; "" for none. now_ns only ever grows. -ENOENT:
- * neither is known; name is untouched then.
+ * neither is known, or one is that has no name; name is untouched then.
  */
 int pp_cgroups_name(struct pp_cgroups *cgroups, uint64_t unified, uint64_t memory, uint64_t now_ns,
 		    char *name, size_t size);

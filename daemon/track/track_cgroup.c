@@ -147,6 +147,23 @@ enum pp_cgroup_rank pp_cgroup_rank(const char *path, char *name, size_t size)
 	return rank;
 }
 
+/* The rank of a line of /proc/PID/cgroup, "hierarchy:controllers:path": controllers may be empty.
+ */
+static enum pp_cgroup_rank rank_line(const char *line, size_t len, struct part *ret_best)
+{
+	const char *first = memchr(line, ':', len);
+	const char *second =
+		first ? memchr(first + 1, ':', len - (size_t)(first + 1 - line)) : NULL;
+	struct part path;
+
+	if (!second)
+		return PP_CGROUP_RANK_NONE;
+	path = (struct part){second + 1, len - (size_t)(second + 1 - line)};
+	/* its group went while the process, which has ended, waits for its parent */
+	(void)cut_suffix(&path, " (deleted)");
+	return rank_path(path, ret_best);
+}
+
 char *pp_cgroup_parse(const char *text, char *name, size_t size)
 {
 	enum pp_cgroup_rank best = PP_CGROUP_RANK_NONE;
@@ -154,20 +171,12 @@ char *pp_cgroup_parse(const char *text, char *name, size_t size)
 
 	while (*text) {
 		size_t len = strcspn(text, "\n");
-		/* "hierarchy:controllers:path", and the controllers may be empty. */
-		const char *first = memchr(text, ':', len);
-		const char *second =
-			first ? memchr(first + 1, ':', len - (size_t)(first + 1 - text)) : NULL;
+		struct part part = {"", 0};
+		enum pp_cgroup_rank rank = rank_line(text, len, &part);
 
-		if (second) {
-			struct part part = {"", 0};
-			struct part path = {second + 1, len - (size_t)(second + 1 - text)};
-			enum pp_cgroup_rank rank = rank_path(path, &part);
-
-			if (rank > best) {
-				best = rank;
-				best_part = part;
-			}
+		if (rank > best) {
+			best = rank;
+			best_part = part;
 		}
 		text += len + (text[len] ? 1 : 0);
 	}

@@ -33,11 +33,13 @@ static void set_container(struct pp_track *track, struct pp_image *image, const 
 	image->container_exact = true;
 }
 
-static void read_container(struct pp_track *track, struct pp_image *image)
+/* A process that has ended is in the root of each tree of v1: that it has no name says nothing. */
+static void read_container(struct pp_track *track, struct pp_image *image,
+			   const struct pp_stat *stat)
 {
 	char name[CONTAINER_MAX];
 
-	if (!pp_cgroup_read(image->pid, name, sizeof(name)))
+	if (!pp_cgroup_read(image->pid, name, sizeof(name)) && (name[0] || !pp_stat_is_dead(stat)))
 		set_container(track, image, name);
 }
 
@@ -94,7 +96,7 @@ static void complete(struct pp_track *track, struct pp_image *image)
 		return;
 	image->start_time = stat.start_time;
 	image->start_exact = true;
-	read_container(track, image);
+	read_container(track, image, &stat);
 	if (!image->exe)
 		find_exe(track, image);
 }

@@ -161,6 +161,12 @@ static bool maps_too_often(struct pp_image *image, uint64_t time_ns)
 	return ++image->maps_cnt > PP_MAPS_A_SECOND;
 }
 
+/* An exec maps the program first, then its interpreter, which is none where there was no room. */
+static bool is_program(const struct pp_image *image)
+{
+	return !image->is_mapped && !image->exe && image->exec_cnt && !image->scanned_ns;
+}
+
 static void apply_map(struct pp_track *track, const struct pp_perf_record *record)
 {
 	struct pp_image *image = image_for(track, record);
@@ -184,11 +190,11 @@ static void apply_map(struct pp_track *track, const struct pp_perf_record *recor
 						 record->time_ns);
 		else if (!r)
 			r = pathprof_space_map(image->space, &piece, record->time_ns);
-		/* An exec maps the program first, then its interpreter. */
-		if (!r && !image->exe && image->exec_cnt && !image->scanned_ns)
+		if (!r && is_program(image))
 			image->exe = pathprof_mapped_file_ref(piece.file);
 		pathprof_mapped_file_put(piece.file);
 	}
+	image->is_mapped = true;
 	if (r)
 		pp_track_dropped(track, r);
 }

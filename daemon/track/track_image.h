@@ -49,6 +49,7 @@ struct pp_image {
 	uint64_t maps_ns;        /* when the second began that maps_cnt counts */
 	uint32_t maps_cnt;       /* mappings told of in it */
 	bool is_stale;           /* mappings were passed over, or its address space was another's */
+	bool is_mapped;          /* its first mapping was told of, and kept if there was room */
 	uint64_t repair_ns;      /* no further repair before */
 	uint64_t repair_wait_ns; /* how long that was from the last one */
 	bool start_exact;        /* false: start_time is estimated from the time of the fork */

@@ -124,6 +124,10 @@ int pp_proc_stat(pid_t pid, struct pp_stat *ret_stat)
 
 /* ---------------------------------------------------------------- status */
 
+/* A process may be in 65,536 groups, each of up to ten digits and a blank, and may choose so. */
+#define STATUS_USUAL 8192
+#define STATUS_MAX   (1u << 20)
+
 static const char *status_line(const char *text, const char *key)
 {
 	size_t len_bytes = strlen(key);
@@ -162,12 +166,17 @@ int pp_proc_parse_status(const char *text, pid_t *ret_inner_pid, uid_t *ret_uid)
 
 int pp_proc_status(pid_t pid, pid_t *ret_inner_pid, uid_t *ret_uid)
 {
-	char text[8192];
+	char text[STATUS_USUAL];
+	_cleanup_free_ char *long_text = NULL;
 	int r = pp_proc_read_of(pid, "status", text, sizeof(text));
 
+	if (r == sizeof(text) - 1) {
+		long_text = malloc(STATUS_MAX);
+		r = long_text ? pp_proc_read_of(pid, "status", long_text, STATUS_MAX) : -ENOMEM;
+	}
 	if (r < 0)
 		return r;
-	return pp_proc_parse_status(text, ret_inner_pid, ret_uid);
+	return pp_proc_parse_status(long_text ? long_text : text, ret_inner_pid, ret_uid);
 }
 
 uid_t pp_proc_uid(pid_t pid)
@@ -290,6 +299,26 @@ _Static_assert(sizeof(struct map_query) == 104, "PROCMAP_QUERY: layout");
 #define MAP_QUERY_EXECUTABLE 0x04
 #define MAP_QUERY_OR_NEXT    0x10
 
+/* The kernel fails where the file's path is longer than any that it takes itself. */
+static int ask_for_map(int maps_fd, struct map_query *query)
+{
+	const struct map_query asked = *query;
+
+	if (ioctl(maps_fd, MAP_QUERY, query) == 0)
+		return 0;
+	if (errno != ENAMETOOLONG)
+		return -errno;
+	*query = asked;
+	query->vma_name_addr = 0;
+	query->vma_name_size = 0;
+	if (ioctl(maps_fd, MAP_QUERY, query) < 0)
+		return -errno;
+	snprintf((char *)(uintptr_t)asked.vma_name_addr, asked.vma_name_size, "%s",
+		 PP_PROC_LONG_NAME);
+	query->vma_name_size = sizeof(PP_PROC_LONG_NAME);
+	return 0;
+}
+
 /*
  * The next executable mapping at or after address. -ENOENT: no more. The kernel would tell its
  * build-id as well, but it reads the file for that, and a file server may not answer.
@@ -305,10 +334,12 @@ static int query_vma(int maps_fd, uint64_t address, char *name, size_t name_size
 		.vma_name_addr = (uintptr_t)name,
 		.vma_name_size = (uint32_t)name_size,
 	};
+	int r;
 
 	name[0] = 0;
-	if (ioctl(maps_fd, MAP_QUERY, &query) < 0)
-		return -errno;
+	r = ask_for_map(maps_fd, &query);
+	if (r < 0)
+		return r;
 	name[name_size - 1] = 0;
 	if (query.vma_name_size == 0)
 		name[0] = 0;

@@ -37,6 +37,12 @@ struct pp_stat {
 	uint64_t signature;  /* of code and stack addresses: another one after an exec; 0: none */
 };
 
+/* Its first thread has ended: others may run on, see thread_cnt. */
+static inline bool pp_stat_is_dead(const struct pp_stat *stat)
+{
+	return stat->state == 'Z' || stat->state == 'X' || stat->state == 'x';
+}
+
 struct pp_vma {
 	uint64_t start, end; /* addresses, [start, end) */
 	uint64_t offset;     /* file offset of start */
@@ -47,6 +53,8 @@ struct pp_vma {
 	bool is_refused;             /* pp_proc_look_mapped() was, so that is not tried again */
 	const char *name;            /* "" for none; valid during the callback */
 };
+/* The name of a file whose path has more than PATH_MAX bytes, where the kernel does not tell it. */
+#define PP_PROC_LONG_NAME "/(a path of more than 4095 bytes)"
 
 /* A non-zero return ends the reading and is returned. */
 typedef int pp_vma_fn(void *context, const struct pp_vma *vma);

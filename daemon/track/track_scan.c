@@ -50,11 +50,6 @@ static uint64_t begin_of(const struct pp_track *track, const struct pp_stat *sta
 	return start_ns > suspended_ns ? start_ns - suspended_ns : 0;
 }
 
-static bool is_dead(const struct pp_stat *stat)
-{
-	return stat->state == 'Z' || stat->state == 'X' || stat->state == 'x';
-}
-
 /* Without perf an exec shows in the addresses of code and stack only. */
 static bool has_execed(const struct pp_image *image, const struct pp_stat *stat)
 {
@@ -165,7 +160,7 @@ static int read_process(struct pp_track *track, pid_t pid, struct pp_stat *ret_s
 
 	if (r)
 		return r;
-	if (is_dead(&before))
+	if (pp_stat_is_dead(&before))
 		return -ESRCH;
 	r = pp_reader_vmas(track->reader, pid, until_ns, keep_vma, &scan);
 	if (r < 0)

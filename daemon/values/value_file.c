@@ -24,7 +24,7 @@ static const char *const library_folders[] = {
 	"/lib",
 	"/usr/lib",
 };
-#define LIBRARIES_MAX 64
+#define LIBRARIES_MAX 1024 /* that a command needs, with those that they need */
 #define MAPPED_MAX    1024 /* files that one process has mapped as code */
 #define FOLDER_CNT    (sizeof(library_folders) / sizeof(library_folders[0]))
 
@@ -44,20 +44,21 @@ static bool in_folder(const char *folder, size_t folder_len, const char *name, c
 	return len > 0 && (size_t)len < path_size && is_file(ret_path);
 }
 
-/* As execvp looks. */
+/* The search is execvp's: an empty part, also the last one, is the current folder. */
 static bool in_search_path(const char *name, char *ret_path, size_t path_size)
 {
 	const char *at = getenv("PATH");
 
-	for (at = at ? at : "/bin:/usr/bin"; *at; at += *at == ':') {
+	for (at = at ? at : "/bin:/usr/bin";; at++) {
 		size_t len = strcspn(at, ":");
 
 		if (in_folder(len ? at : ".", len ? len : 1, name, ret_path, path_size) &&
 		    access(ret_path, X_OK) == 0)
 			return true;
 		at += len;
+		if (!*at)
+			return false;
 	}
-	return false;
 }
 
 static bool in_library_folders(const char *name, char *ret_path, size_t path_size)
@@ -257,33 +258,36 @@ static int add_needed(void *context, const char *name)
 		if (strcmp(needed->paths[i], path) == 0)
 			return 0;
 	needed->paths[needed->cnt] = strdup(path);
-	if (needed->paths[needed->cnt])
-		needed->cnt++;
+	if (!needed->paths[needed->cnt])
+		return -ENOMEM;
+	needed->cnt++;
 	return 0;
 }
 
-static void add_needed_of(struct needed *needed, const char *path)
+/* A file that cannot be read as a program needs nothing. */
+static int add_needed_of(struct needed *needed, const char *path)
 {
 	struct pathprof_code *code = NULL;
+	int r = 0;
 
 	if (pathprof_code_open(&code, path, NULL, NULL) == 0)
-		pathprof_code_needed(code, add_needed, needed);
+		r = pathprof_code_needed(code, add_needed, needed);
 	pathprof_code_free(code);
+	return r;
 }
 
 static int tell_needed(const char *program, pp_value_library_fn *fn, void *context)
 {
 	struct needed needed = {.cnt = 0};
-	int r = 0;
+	int r = add_needed_of(&needed, program);
 
-	add_needed_of(&needed, program);
 	for (size_t i = 0; !r && i < needed.cnt; i++) {
 		struct pp_value_found found;
 
 		if (look(&found, PATHPROF_OWN_ROOT, needed.paths[i], needed.paths[i]))
 			r = fn(context, &found);
 		if (!r)
-			add_needed_of(&needed, needed.paths[i]);
+			r = add_needed_of(&needed, needed.paths[i]);
 	}
 	for (size_t i = 0; i < needed.cnt; i++)
 		free(needed.paths[i]);

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "pathprof/code.h"
 #include "pathprof/foreign.h"
+#include "pathprof/mapped.h"
 #include "probe_place.h"
 
 #define NEAREST_CNT  3
@@ -234,7 +235,7 @@ static int place_probe(struct pp_value_site *site, uint64_t end, const char *tex
 
 /* ---------------------------------------------------------------- the file */
 
-/* What a link of /proc leads to is a better name than the link. */
+/* The file that a link of /proc leads to, or led to, is a better name than the link. */
 static void name_file(struct pp_value_site *site, const char *path)
 {
 	const char *root = strstr(path, "/root/");
@@ -247,10 +248,12 @@ static void name_file(struct pp_value_site *site, const char *path)
 	}
 	if (!root)
 		len = readlink(path, site->name, sizeof(site->name) - 1);
-	if (len > 0)
-		site->name[len] = '\0';
-	else
+	if (len <= 0) {
 		snprintf(site->name, sizeof(site->name), "%s", root ? root + 5 : path);
+		return;
+	}
+	site->name[len] = '\0';
+	site->name[pathprof_mapped_name_len(site->name)] = '\0';
 }
 
 /* The reason why the file was refused, by its name for people. */

@@ -68,8 +68,8 @@ int pp_value_file(const struct pp_value_target *target, const char *file,
  * The libraries of that program, in the order in which they are searched for a name: those that a
  * command needs, and what they need; or what a process has mapped: its program first, then the
  * libraries from the highest address down, which is about the order in which they were loaded, the
- * dynamic linker last; no more than 1024 files. What fn returns, if not 0, ends it and is returned;
- * the descriptor is fn's. -ENOMEM.
+ * dynamic linker last; no more than 1024 files of either. What fn returns, if not 0, ends it and is
+ * returned; the descriptor is fn's. -ENOMEM.
  */
 typedef int pp_value_library_fn(void *context, const struct pp_value_found *library);
 int pp_value_libraries(const struct pp_value_target *target, const char *program,

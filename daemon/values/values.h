@@ -34,7 +34,7 @@ struct pp_values_request {
 /* From here on executions count. Errors say which --value, what, and what to do. */
 int pp_values_new(struct pp_values **ret_values, const struct pp_values_request *request,
 		  sd_event *event, struct pathprof_error *error);
-/* NULL-safe, as all below. */
+/* NULL-safe, as the two below. */
 void pp_values_free(struct pp_values *values);
 /* Takes the probes away. What was recorded stays, for the last window. */
 void pp_values_stop(struct pp_values *values);

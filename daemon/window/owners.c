@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Whose a build-id is: see owners.h. A table of fixed size with sets of four: what has no room
- * takes the place of the one in its set that is neither root's nor was asked about last. Source:
- * this project.
+ * takes the place of the one in its set that was asked about longest ago, a user's before root's.
+ * Source: this project.
  */
 #include "owners.h"
 
@@ -18,7 +18,8 @@
 struct entry {
 	struct pathprof_build_id id; /* len_bytes 0: free */
 	uint32_t owner;
-	uint32_t told; /* the last other owner that was told of; the owner itself: none */
+	uint32_t told[PP_OWNERS_TOLD]; /* the other owners that were told of */
+	uint32_t told_cnt;
 	uint64_t asked;
 };
 
@@ -74,8 +75,20 @@ static struct entry *entry_of(struct pp_owners *owners, const struct pathprof_bu
 		if (!set[i].id.len_bytes || (oldest->id.len_bytes && is_older(&set[i], oldest)))
 			oldest = &set[i];
 	}
-	*oldest = (struct entry){.id = *id, .owner = owner, .told = owner};
+	*oldest = (struct entry){.id = *id, .owner = owner};
 	return oldest;
+}
+
+/* Whether there is something to tell of owner; it is told of then. */
+static bool tell_first_time(struct entry *entry, uint32_t owner)
+{
+	for (uint32_t i = 0; i < entry->told_cnt; i++)
+		if (entry->told[i] == owner)
+			return false;
+	if (entry->told_cnt == PP_OWNERS_TOLD)
+		return false;
+	entry->told[entry->told_cnt++] = owner;
+	return true;
 }
 
 /* Whether owner takes the build-id from the one who has it. */
@@ -100,7 +113,6 @@ bool pp_owners_judge(struct pp_owners *owners, const struct pathprof_build_id *i
 		     struct pathprof_build_id *ret_id, uint32_t *ret_owner)
 {
 	struct entry *entry;
-	bool is_news;
 
 	*ret_id = *id;
 	*ret_owner = file->owner;
@@ -109,14 +121,13 @@ bool pp_owners_judge(struct pp_owners *owners, const struct pathprof_build_id *i
 		return false;
 	entry = entry_of(owners, id, file->owner);
 	entry->asked = ++owners->clock;
-	if (entry->owner != file->owner && takes_it(file->owner, entry->owner))
-		entry->owner = entry->told = file->owner;
+	if (entry->owner != file->owner && takes_it(file->owner, entry->owner)) {
+		entry->owner = file->owner;
+		entry->told_cnt = 0;
+	}
 	if (entry->owner == file->owner)
 		return false;
-	is_news = may_tell && entry->told != file->owner;
-	if (is_news)
-		entry->told = file->owner;
 	*ret_owner = entry->owner;
 	make_own(id, file->owner, ret_id);
-	return is_news;
+	return may_tell && tell_first_time(entry, file->owner);
 }

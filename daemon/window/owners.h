@@ -14,8 +14,8 @@
  * Files of one user with one build-id are taken for copies of one program.
  *
  * Workload: one look-up a place that is counted; a few hundred build-ids. Bounded: of more than
- * PP_OWNERS_MAX others are as if seen for the first time, root's excepted. One owner, not
- * thread-safe.
+ * PP_OWNERS_MAX others are as if seen for the first time; a user's never take the place of root's
+ * while there are users' to take. One owner, not thread-safe.
  */
 #ifndef PP_OWNERS_H
 #define PP_OWNERS_H
@@ -24,7 +24,8 @@
 
 #include "pathprof/profile.h"
 
-#define PP_OWNERS_MAX 4096
+#define PP_OWNERS_MAX  4096
+#define PP_OWNERS_TOLD 8
 
 struct pp_owners;
 
@@ -34,7 +35,8 @@ void pp_owners_free(struct pp_owners *owners);
 /*
  * ret_id: the identity under which the file's code is counted, id itself or one of this owner's
  * own. true: the log is to tell, for the first time of this build-id and user, that the file
- * differs from ret_owner's; never without may_tell, so that a later call says so.
+ * differs from ret_owner's; never without may_tell, so that a later call says so, and of the first
+ * PP_OWNERS_TOLD users only.
  */
 bool pp_owners_judge(struct pp_owners *owners, const struct pathprof_build_id *id,
 		     const struct pathprof_file *file, bool may_tell,

@@ -39,7 +39,7 @@ void pp_weigh_begin(struct pp_weigh *weigh);
 void pp_weigh_add_clock(struct pp_weigh *weigh, uint32_t process);
 /*
  * A burst of this process; its paths, segments and edges follow. False: it tells nothing, for its
- * code changed while it ran, and is no burst.
+ * code changed while it ran, and is no burst; or there is no memory for it, which is counted.
  */
 bool pp_weigh_add_burst(struct pp_weigh *weigh, uint32_t process,
 			const struct pathprof_burst *burst);

@@ -123,6 +123,21 @@ check new-sink-is-told-all "$(wc -l <"$tmp/hook") of $fires" \
 stop_relay
 state=$old_state
 
+# A parent that ignores SIGCHLD, which is inherited, changes nothing: how a hook ended is known. Hooks run
+# in the order of their alerts, so all tries of the first are over when the second is told.
+as_before=("${as[@]}")
+as+=(python3 -c 'import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execv(sys.argv[1], sys.argv[1:])')
+settings "[Tell]\nExec=$tmp/hook.sh\n"
+relay
+as=("${as_before[@]}")
+happens 'fire /bin/ignored'
+happens 'fire /bin/behind'
+check ignored-child-is-known "$(cat "$tmp/relay.log")" wait_for 300 is_told 'firing /bin/behind' 1 hooked
+check ignored-child-once "$(grep 'ended, but how' "$tmp/relay.log" | head -1)" test "$(told 'firing /bin/ignored' hooked)" = 1
+stop_relay
+
 # ---------------------------------------------------------------- pathprofd's end
 
 settings "[Tell]\nWebhook=$url/hook\n[Metrics]\nListen=$listen\n"

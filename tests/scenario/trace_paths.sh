@@ -130,6 +130,23 @@ if [ $status -eq 3 ] && [ "$(ls follow-*.paths | wc -l)" -eq 3 ] && [ ! -s err ]
 else
 	not_ok trace_paths_follow "exit $status, $(ls follow-*.paths | wc -l) files: $(head -c 300 err)"
 fi
+# A directory with %p in its name keeps it.
+mkdir 'a%pb' && status=0
+(cd 'a%pb' && PATH=$PWD/..:$PATH timeout 120 "$tracer" --paths 'follow-%p.paths' --follow ../bin -- script) >out 2>err </dev/null || status=$?
+if [ $status -eq 3 ] && [ "$(find 'a%pb' -name 'follow-[0-9]*.paths' | wc -l)" -eq 3 ]; then
+	ok trace_paths_follow_directory
+else
+	not_ok trace_paths_follow_directory "exit $status, $(find . -name '*.paths' -newer script | head -3 | paste -sd ' '): $(head -c 300 err)"
+fi
+# On a terminal each program has a closing line, unless -q.
+on_terminal() { python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)' "$@"; }
+loud=$(on_terminal timeout 120 "$tracer" --paths 'loud-%p.paths' --follow bin -- ./script </dev/null | grep -c 'pathprof-trace: .* paths of')
+quiet=$(on_terminal timeout 120 "$tracer" -q --paths 'quiet-%p.paths' --follow bin -- ./script </dev/null | grep -c 'pathprof-trace: ')
+if [ "$loud" -eq 3 ] && [ "$quiet" -eq 0 ] && [ "$(ls quiet-*.paths | wc -l)" -eq 3 ]; then
+	ok trace_paths_follow_quiet
+else
+	not_ok trace_paths_follow_quiet "$loud closing lines, with -q $quiet"
+fi
 
 refuses() { # NAME TEXT ARGUMENTS...
 	local name=$1 text=$2

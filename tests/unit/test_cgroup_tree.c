@@ -158,6 +158,82 @@ static void test_refusals(void)
 	refuse("foo.service", -EOPNOTSUPP, "no unified hierarchy");
 }
 
+#define SOMEBODY 1234
+
+/* A group that is left to a user or, below such a one, that the user made. */
+static void make_users(const char *path)
+{
+	char name[PP_CGROUP_PLACE_MAX + 256];
+
+	make(places.unified, path);
+	snprintf(name, sizeof(name), "%s/%s", places.unified, path);
+	if (chown(name, SOMEBODY, SOMEBODY))
+		abort();
+}
+
+/* So many groups of one user: "many/0", "many/1"... */
+static void make_many(unsigned int cnt)
+{
+	make_users("many");
+	for (unsigned int i = 0; i < cnt; i++) {
+		char path[32];
+
+		snprintf(path, sizeof(path), "many/%u", i);
+		make_users(path);
+	}
+}
+
+/* A user who makes groups of any name can neither take root's nor make it ambiguous. */
+static void test_users_names(void)
+{
+	struct pp_cgroup_choice choice = {77, 77};
+
+	if (geteuid()) {
+		unit_skip("only root can make directories for others");
+		return;
+	}
+	make_trees("users");
+	make_users("user.slice/user-1000.slice/a.service");
+	make_users("user.slice/user-1000.slice/a.service/foo.service");
+	make_users("user.slice/user-1000.slice/a.service/left.service");
+	make_users("system.slice/left.service");
+	make_users("user.slice/user-1000.slice/a.service/b.service");
+	make_users("user.slice/user-1000.slice/a.service/b.service/foo.service");
+	CU_ASSERT_EQUAL(find("foo.service", &choice), 0);
+	CU_ASSERT_EQUAL(choice.id, id_of(places.unified, "system.slice/foo.service"));
+	CU_ASSERT_EQUAL(find("left.service", &choice), 0);
+	CU_ASSERT_EQUAL(choice.id, id_of(places.unified, "system.slice/left.service"));
+	CU_ASSERT_EQUAL(find("b.service", &choice), 0);
+	CU_ASSERT_EQUAL(choice.level, 4);
+	make_users("user.slice/user-1000.slice/a.service/left.service/b.service");
+	refuse("b.service", -EINVAL, "/user.slice/user-1000.slice/a.service/b.service");
+}
+
+/* A path needs no search, and a name that was not found is not said to be missing. */
+static void test_users_many(void)
+{
+	struct pp_cgroup_choice choice = {0};
+
+	if (geteuid()) {
+		unit_skip("only root can make directories for others");
+		return;
+	}
+	make_trees("many");
+	make_many(PP_CGROUPS_SHARE);
+	refuse("nobody.service", -ENOENT, "no such group");
+	make_users("many/one-more");
+	refuse("nobody.service", -EINVAL, "whole path");
+	CU_ASSERT_EQUAL(find("foo.service", &choice), 0);
+	for (unsigned int i = 0; i < PP_CGROUPS_SHARE; i += 100) {
+		char path[32];
+
+		snprintf(path, sizeof(path), "/many/%u", i);
+		CU_ASSERT_EQUAL(find(path, &choice), 0);
+		CU_ASSERT_EQUAL(choice.id, id_of(places.unified, path + 1));
+		CU_ASSERT_EQUAL(choice.level, 2);
+	}
+}
+
 static void write_mounts(const char *path, const char *text)
 {
 	FILE *file = fopen(path, "we");
@@ -321,6 +397,23 @@ static void test_bound(void)
 	pp_cgroups_free(cgroups);
 }
 
+/* Three times as many groups as there is room for, all of one user, leave root's their names. */
+static void test_users_bound(void)
+{
+	struct pp_cgroups *cgroups = NULL;
+
+	if (geteuid()) {
+		unit_skip("only root can make directories for others");
+		return;
+	}
+	make_trees("share");
+	make_many(3 * (PP_CGROUPS_SHARE + 2 * GROUP_CNT));
+	CU_ASSERT_EQUAL_FATAL(pp_cgroups_new(&cgroups, &places, PP_CGROUPS_SHARE + 2 * GROUP_CNT),
+			      0);
+	CU_ASSERT_EQUAL(known_of(cgroups, LONG), GROUP_CNT);
+	pp_cgroups_free(cgroups);
+}
+
 /* ---------------------------------------------------------------- from a collector */
 
 static struct seen {
@@ -479,6 +572,31 @@ static void follow_to_the_end(const struct pp_cgroup_places *real, const char *g
 	pp_track_free(track);
 }
 
+/* A zombie is still in /proc, which has it in the root of each tree of v1. */
+static void follow_zombie(const struct pp_cgroup_places *real, const char *group, bool is_v1)
+{
+	const struct pp_track_config config = {.no_perf = true};
+	struct pp_track *track = NULL;
+	struct pp_image *image = NULL;
+	struct pp_stat stat = {.start_time = 0};
+	uint64_t id = id_of(group, ""), root = id_of(real->unified, "");
+	siginfo_t info;
+	int hold = -1;
+	pid_t pid = start_child(&hold);
+
+	CU_ASSERT_FATAL(pid > 0 && move_to(group, pid));
+	CU_ASSERT_EQUAL_FATAL(pp_track_new(&track, &config, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(pp_images_add(&track->images, pid, 0, NULL, &image), 0);
+	close(hold);
+	CU_ASSERT_EQUAL(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	CU_ASSERT_EQUAL(pp_proc_stat(pid, &stat), 0);
+	pp_track_in_cgroup(track, pid, stat.start_time, is_v1 ? root : id, is_v1 ? id : 0);
+	CU_ASSERT_FATAL(image->container != NULL);
+	CU_ASSERT_STRING_EQUAL(image->container->name, ID);
+	CU_ASSERT_EQUAL(waitpid(pid, NULL, 0), pid);
+	pp_track_free(track);
+}
+
 static void test_process_that_ended(void)
 {
 	struct pp_cgroup_places real;
@@ -493,6 +611,7 @@ static void test_process_that_ended(void)
 	}
 	if (mkdir(group, 0755) == 0) {
 		follow_to_the_end(&real, group, tree == real.memory);
+		follow_zombie(&real, group, tree == real.memory);
 		CU_ASSERT_EQUAL(rmdir(group), 0);
 	}
 	CU_ASSERT_EQUAL(rmdir(parent), 0);
@@ -522,11 +641,14 @@ static const struct unit_test tests[] = {
 	{"a path names its group", test_find_path},
 	{"a last part names the only group that has it", test_find_name},
 	{"what cannot be chosen is refused with a reason", test_refusals},
+	{"a user's group does not take the name of root's", test_users_names},
+	{"of a user's many groups each is chosen by its path", test_users_many},
 	{"trees are found by their mounts", test_places},
 	{"an id has the name that its path has", test_names},
 	{"of two trees the better name counts", test_two_trees},
 	{"new groups come to be known, old ones stay known", test_coming_and_going},
 	{"names are bounded", test_bound},
+	{"a user with many groups leaves root's their names", test_users_bound},
 	{"what a collector tells comes to whoever resolves", test_collector},
 	{"a process that ended has its container's name by its group", test_process_that_ended},
 	{"a group of this machine is chosen", test_choice_here},

@@ -279,6 +279,28 @@ static void test_drop_ins(void)
 	CU_ASSERT_EQUAL(pp_config_load(&config, dir, true, &why), -EINVAL);
 }
 
+/* One file may set what another needs, whichever is read first. */
+static void test_drop_ins_together(void)
+{
+	const char *dir = unit_tmpdir();
+	char file[PATH_MAX], drop[PATH_MAX];
+	struct pp_config config;
+
+	snprintf(file, sizeof(file), "%s/p.conf", dir);
+	snprintf(drop, sizeof(drop), "%s/p.conf.d", dir);
+	CU_ASSERT_EQUAL(mkdir(drop, 0755), 0);
+	put(dir, "p.conf", "[Alert a]\nThreshold=5\n");
+	put(drop, "10-a.conf", "[Tested]\nAlertShare=1%\n[Alert a]\nMetric=overlap\n");
+	pp_config_defaults(&config);
+	CU_ASSERT_EQUAL(pp_config_load(&config, file, true, &why), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "p.conf and its drop-ins: [Tested]: AlertShare="));
+	CU_ASSERT_EQUAL(config.tested_alert_ppm, 0);
+	put(drop, "20-b.conf", "[Tested]\nDirectory=/etc/tested\n[Alert a]\nThreshold=0.5\n");
+	CU_ASSERT_EQUAL(pp_config_load(&config, file, true, &why), 0);
+	CU_ASSERT_EQUAL(config.tested_alert_ppm, 10000);
+	CU_ASSERT_EQUAL(config.alerts[2].threshold_ppm, 500000);
+}
+
 static int args(struct pp_args *ret_args, const char *line)
 {
 	static char words[512];
@@ -634,6 +656,7 @@ static const struct unit_test tests[] = {
 	{"the default file holds every key and equals the defaults", test_default_file},
 	{"a reload takes live keys and names the others", test_adopt},
 	{"drop-ins apply in order of name; one bad spoils all", test_drop_ins},
+	{"... and are held against each other when all were read", test_drop_ins_together},
 	{"flags beat the file", test_args_beat_the_file},
 	{"usage errors are found", test_args_usage},
 	{"a recording's command line is taken apart", test_args_record},

@@ -81,6 +81,26 @@ static void test_told_later(void)
 	pp_owners_free(owners);
 }
 
+/* Users who run copies of one program in turn are told of once each. */
+static void test_told_once_each(void)
+{
+	struct pp_owners *owners = fresh();
+	unsigned int told = 0;
+
+	judge(owners, 1, ALICE);
+	for (unsigned int round = 0; round < 5; round++)
+		for (uint32_t user = 0; user < PP_OWNERS_TOLD; user++)
+			CU_ASSERT_EQUAL(judge(owners, 1, MALLORY + user).is_news, round == 0);
+	for (uint32_t user = PP_OWNERS_TOLD; user < 100; user++)
+		told += judge(owners, 1, MALLORY + user).is_news;
+	CU_ASSERT_EQUAL(told, 0);
+	/* as news for the owner who took it */
+	judge(owners, 1, ROOT);
+	CU_ASSERT(judge(owners, 1, MALLORY).is_news);
+	CU_ASSERT(!judge(owners, 1, MALLORY).is_news);
+	pp_owners_free(owners);
+}
+
 static void test_root_takes_it(void)
 {
 	struct pp_owners *owners = fresh();
@@ -139,6 +159,7 @@ static void test_bounded(void)
 static const struct unit_test tests[] = {
 	{"a build-id is whose it was first", test_first_comes_first},
 	{"what may not be told yet is told later", test_told_later},
+	{"each user is told of once", test_told_once_each},
 	{"root's file takes it from anybody, and anybody's from nobody's", test_root_takes_it},
 	{"other files have an identity of their own", test_identity_of_its_own},
 	{"of many, root's stay", test_bounded},

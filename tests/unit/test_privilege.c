@@ -6,13 +6,14 @@
  */
 #include "unit.h"
 
+#include <dlfcn.h>
 #include <errno.h>
-#include <linux/capability.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/capability.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +21,19 @@
 
 #define LOST PP_PRIVILEGE(CAP_SYS_CHROOT)
 #define KEPT PP_PRIVILEGE(CAP_KILL)
+
+static int fails_in; /* calls until cap_get_proc fails once; 0: never */
+
+/* libcap's own, but for the call that is to fail. */
+cap_t cap_get_proc(void)
+{
+	cap_t (*own)(void) = (cap_t(*)(void))dlsym(RTLD_NEXT, "cap_get_proc");
+
+	if (!fails_in || --fails_in)
+		return own();
+	errno = ENOMEM;
+	return NULL;
+}
 
 /* Set NAME of this thread, as the kernel tells it. */
 static uint64_t told(const char *name)
@@ -119,6 +133,28 @@ static void test_drop(void)
 	CU_ASSERT_EQUAL(chroot("/"), 0);
 }
 
+static int fails_first; /* of the child that comes */
+
+/* A drop that could not look says so, or the capability is gone. */
+static bool drops_or_says(void)
+{
+	int r;
+
+	fails_in = fails_first;
+	r = pp_privilege_drop(LOST, NULL);
+	fails_in = 0;
+	return r == -ENOMEM || (r == 0 && is_gone());
+}
+
+/* A look at each set that fails: more calls than a drop makes. */
+static void test_fails(void)
+{
+	if (!can_test())
+		return;
+	for (fails_first = 1; fails_first <= 8; fails_first++)
+		CU_ASSERT(in_child(drops_or_says));
+}
+
 static bool set_aside; /* what the tried function saw */
 
 static int go_well(void *context)
@@ -165,6 +201,7 @@ static void test_planted(void)
 
 static const struct unit_test tests[] = {
 	{"what is dropped is gone from every set, later threads and programs included", test_drop},
+	{"a drop that cannot look at a set does not pass for one", test_fails},
 	{"what is needed after all is in force again", test_try},
 	{"a drop that drops nothing is noticed", test_planted},
 };

@@ -102,7 +102,7 @@ static struct script {
 	uint32_t taste;      /* which ways the program prefers */
 	uint64_t ways[WAYS]; /* whole paths that were handed over, by where they begin */
 	uint64_t passed;     /* samples passed over */
-	int fd, opened, freed;
+	int fd, opened, freed, configured;
 	int probe_code, open_code, drain_code;
 } script;
 
@@ -184,6 +184,7 @@ static void stats(struct pp_source *source, struct pp_source_stats *ret_stats)
 
 static int configure(struct pp_source *source, const struct pp_source_config *config)
 {
+	script.configured++;
 	return 0;
 }
 
@@ -525,6 +526,41 @@ static void test_dies(void)
 	close_scene(&scene);
 }
 
+/* ---------------------------------------------------------------- settings */
+
+/* A setting's text may be any bytes, and be cut off in the middle of a character. */
+static void test_status_of_refused_settings(void)
+{
+	const struct pathprof_error why = {"p.conf:2: Source=\xff\xc3: bad value"};
+	struct scene scene;
+	char *status = NULL;
+
+	open_scene(&scene);
+	pp_service_refuse_settings(scene.service, &why);
+	pp_service_report(scene.service);
+	CU_ASSERT_EQUAL_FATAL(pathprof_store_status(scene.store, &status, NULL), 0);
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(status, "\"settings_refused\":\"p.conf:2: Source=\xef\xbf\xbd\xef\xbf\xbd: "
+			       "bad value\""));
+	free(status);
+	close_scene(&scene);
+}
+
+/* It was looked up when the source was opened. */
+static void test_budget_without_the_group(void)
+{
+	struct scene scene;
+	int before;
+
+	open_scene(&scene);
+	before = script.configured;
+	snprintf(scene.service->config.cgroup, sizeof(scene.service->config.cgroup),
+		 "has-ended.service");
+	pp_service_configure_source(scene.service);
+	CU_ASSERT_EQUAL(script.configured, before + 1);
+	close_scene(&scene);
+}
+
 static pid_t start_loop(void)
 {
 	pid_t child = fork();
@@ -564,6 +600,10 @@ static const struct unit_test tests[] = {
 	{"tells of a change when it comes and when it is over", test_alerts},
 	{"does not start without its source", test_refused},
 	{"goes on when its source has died", test_dies},
+	{"its status tells of refused settings, whatever their bytes",
+	 test_status_of_refused_settings},
+	{"a new budget reaches a source whose control group has ended",
+	 test_budget_without_the_group},
 	{"counts what programs run without a clock", test_user_time_without_a_clock},
 };
 UNIT_SUITE(service, tests)

@@ -122,9 +122,41 @@ static void test_zero(void)
 
 	pp_step_budget_init(&budget, 0, 8, 0);
 	CU_ASSERT_EQUAL(pp_step_budget_wait(&budget, PP_NSEC_PER_SEC), UINT64_MAX);
-	pp_step_budget_configure(&budget, 500000, 8);
+	pp_step_budget_configure(&budget, 500000, 8, PP_NSEC_PER_SEC);
 	pp_step_budget_wait(&budget, 2 * PP_NSEC_PER_SEC);
 	CU_ASSERT_EQUAL(pp_step_budget_wait(&budget, 3 * PP_NSEC_PER_SEC), 0);
+}
+
+/* A pause of a thousandth's budget, of which some is left: at a hundred times the rate that is a
+ * hundredth, and without a rate it stands. */
+static void test_pause_follows_the_rate(void)
+{
+	struct pp_step_budget budget;
+	uint64_t now_ns = 5 * PP_NSEC_PER_SEC;
+
+	pp_step_budget_init(&budget, 100, 10, 0);
+	budget.due_ns = now_ns + 300 * PP_NSEC_PER_SEC;
+	pp_step_budget_configure(&budget, 100, 10, now_ns);
+	CU_ASSERT_EQUAL(budget.due_ns, now_ns + 300 * PP_NSEC_PER_SEC);
+	pp_step_budget_configure(&budget, 10000, 10, now_ns);
+	CU_ASSERT_EQUAL(budget.due_ns, now_ns + 3 * PP_NSEC_PER_SEC);
+	pp_step_budget_configure(&budget, 0, 10, now_ns);
+	CU_ASSERT_EQUAL(budget.due_ns, now_ns + 3 * PP_NSEC_PER_SEC);
+	/* one that is over stays so */
+	pp_step_budget_configure(&budget, 100, 10, now_ns + 4 * PP_NSEC_PER_SEC);
+	CU_ASSERT_EQUAL(budget.due_ns, now_ns + 3 * PP_NSEC_PER_SEC);
+}
+
+/* Time slept until then earns at the rate that it had. */
+static void test_new_rate_from_now_on(void)
+{
+	struct pp_step_budget budget;
+
+	pp_step_budget_init(&budget, 1000, 1, 0);
+	pp_step_budget_charge(&budget, 100 * PP_NSEC_PER_MSEC);
+	pp_step_budget_configure(&budget, 100000, 1, 10 * PP_NSEC_PER_SEC);
+	CU_ASSERT_EQUAL(budget.tokens_ns, -(int64_t)(90 * PP_NSEC_PER_MSEC));
+	CU_ASSERT(pp_step_budget_wait(&budget, 10 * PP_NSEC_PER_SEC) > 0);
 }
 
 static void test_backward_clock(void)
@@ -256,6 +288,8 @@ static const struct unit_test tests[] = {
 	{"a small budget saves for a burst", test_saves_for_long},
 	{"... also where waking up costs what a second earns", test_slow_wakeups},
 	{"zero never, until it is configured", test_zero},
+	{"a pause becomes shorter as the rate grows", test_pause_follows_the_rate},
+	{"a new rate earns from now on", test_new_rate_from_now_on},
 	{"a clock that runs backward earns nothing", test_backward_clock},
 	{"a bucket that forgets charges is caught", test_check_has_teeth},
 };

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -17,14 +18,17 @@
 #include <unistd.h>
 
 #include "../../daemon/step/step_engine.h"
+#include "../../daemon/step/step_memory.h"
 
 #define BIG_BYTES  262144
 #define PATIENCE_S 20
 #define HORIZON    2000
 #define TRIES      200
+#define PAGE       4096
 
 static struct pp_step_holder holder;
 static struct pp_step_record record;
+static struct pp_step_stack *stack; /* to be filled; NULL: none */
 static volatile int *ready; /* shared with the child: 1 it computes, 2 it may go to its call */
 static int pipe_fds[2];
 
@@ -76,6 +80,28 @@ static void execute(void)
 	_exit(1);
 }
 
+/* Computes with rsp on the first byte of a page; the page below was never touched. */
+static void stand_at_an_edge(void)
+{
+	char *pages =
+		mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (pages == MAP_FAILED)
+		_exit(1);
+	madvise(pages, 2 * PAGE, MADV_NOHUGEPAGE);
+	memset(pages + PAGE, 'x', PAGE);
+	__asm__ volatile("mov %%rsp, %%rbx\n"
+			 "mov %[top], %%rsp\n"
+			 "movl $1, (%[ready])\n"
+			 "1: cmpl $2, (%[ready])\n"
+			 "jne 1b\n"
+			 "mov %%rbx, %%rsp\n"
+			 :
+			 : [top] "r"(pages + PAGE), [ready] "r"(ready)
+			 : "rbx", "cc", "memory");
+	_exit(0);
+}
+
 static pid_t start(void (*run)(void))
 {
 	pid_t child;
@@ -102,6 +128,7 @@ static int burst_of(pid_t child, enum pp_step_break_kind kind, uint32_t horizon)
 		.step_max = horizon,
 		.time_ns = 60 * PP_NSEC_PER_SEC,
 		.lookahead = true,
+		.stack = stack,
 	};
 	struct pp_step_target target;
 	enum pathprof_drop drop = PATHPROF_DROP_GONE;
@@ -282,12 +309,49 @@ static void test_ends(void)
 	CU_ASSERT_EQUAL(finish(child), 0);
 }
 
+static bool has_page_maps(void)
+{
+	struct pp_step_memory memory;
+	bool has;
+
+	pp_step_memory_open(&memory, getpid());
+	has = memory.map_fd >= 0;
+	pp_step_memory_close(&memory);
+	if (!has)
+		unit_skip("no page maps here");
+	return has;
+}
+
+static void copy_at_an_edge(enum pp_step_break_kind kind)
+{
+	static struct pp_step_stack copy;
+	pid_t child = start(stand_at_an_edge);
+
+	CU_ASSERT_FATAL(child > 0);
+	copy.stack_bytes = 0;
+	stack = &copy;
+	CU_ASSERT(burst(child, kind) >= 0);
+	stack = NULL;
+	CU_ASSERT_EQUAL(finish(child), 0);
+	CU_ASSERT(copy.stack_bytes >= PAGE);
+	CU_ASSERT_EQUAL(copy.address, copy.registers[PATHPROF_UNWIND_RSP]);
+	CU_ASSERT_EQUAL(copy.stack[0], 'x');
+}
+
+static void test_stack_at_an_edge(void)
+{
+	for (int i = 0; i < 2; i++)
+		if (is_here(kinds[i]) && has_page_maps())
+			copy_at_an_edge(kinds[i]);
+}
+
 static const struct unit_test tests[] = {
 	{"goes through calls", test_quick},
 	{"breaks a sleep off unseen", test_again},
 	{"leaves a half-done write alone", test_whole},
 	{"may end while one sleeps", test_leave},
 	{"ends in front of an execution", test_ends},
+	{"copies a stack below which no page is there", test_stack_at_an_edge},
 };
 
 UNIT_SUITE(step_burst, tests)

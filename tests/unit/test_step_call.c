@@ -3,14 +3,21 @@
 #include "unit.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../../daemon/step/step_call.h"
+#include "../../daemon/step/step_mount.h"
 
 #define CODE 0x400000ull
 
@@ -99,10 +106,103 @@ static void test_procfs(void)
 	CU_ASSERT_EQUAL(look(SYS_read, (uint64_t)own, 0, 1, 0), PP_STEP_CALL_ENDS);
 	CU_ASSERT_EQUAL(look(SYS_pread64, (uint64_t)own, 0, 1, 0), PP_STEP_CALL_ENDS);
 	CU_ASSERT_EQUAL(look(SYS_sendfile, 1, (uint64_t)own, 0, 1), PP_STEP_CALL_ENDS);
+	CU_ASSERT_EQUAL(look(SYS_splice, (uint64_t)own, 0, 1, 0), PP_STEP_CALL_ENDS);
+	CU_ASSERT_EQUAL(look(SYS_splice, (uint64_t)null, 0, 1, 0), PP_STEP_CALL_WHOLE);
 	CU_ASSERT_EQUAL(look(SYS_read, (uint64_t)null, 0, 1, 0), PP_STEP_CALL_AGAIN);
 	close(own);
 	close(null);
 	CU_ASSERT_EQUAL(look(SYS_read, (uint64_t)own, 0, 1, 0), PP_STEP_CALL_AGAIN);
+}
+
+/* Mounts that nobody else sees: a file system of its own at dir, and procfs in it. */
+static bool have_own_mounts(const char *dir, const char *proc)
+{
+	if (unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+		return false;
+	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	       mount("none", dir, "tmpfs", 0, NULL) == 0 && mkdir(proc, 0700) == 0 &&
+	       mount("/proc", proc, NULL, MS_BIND | MS_REC, NULL) == 0;
+}
+
+static enum pp_step_call look_at_read(const char *dir, const char *name, int flags)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return look(SYS_read, (uint64_t)open(path, flags | O_CLOEXEC, 0600), 0, 1, 0);
+}
+
+/* In a child. 2: it can have no mounts. */
+static int look_at_mounts(const char *dir)
+{
+	char proc[4096];
+
+	snprintf(proc, sizeof(proc), "%s/proc", dir);
+	if (!have_own_mounts(dir, proc))
+		return 2;
+	return look_at_read(dir, "proc/self/status", O_RDONLY) != PP_STEP_CALL_ENDS ||
+	       look_at_read(dir, "file", O_RDWR | O_CREAT) != PP_STEP_CALL_AGAIN;
+}
+
+static void test_procfs_elsewhere(void)
+{
+	const char *dir = unit_tmpdir();
+	pid_t child = fork();
+	int status = -1;
+
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(look_at_mounts(dir));
+	}
+	CU_ASSERT_FATAL(child > 0);
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT_TRUE(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 2)
+		unit_skip("no mounts of one's own here");
+	else
+		CU_ASSERT_EQUAL(WEXITSTATUS(status), 0);
+}
+
+/* A child with a file of dir at *ret_fd, and dir as its root. */
+static pid_t start_chrooted(const char *dir, int *ret_fd)
+{
+	char path[4096], byte = 0;
+	int ready[2];
+	pid_t child;
+
+	snprintf(path, sizeof(path), "%s/file", dir);
+	*ret_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	CU_ASSERT_FATAL(*ret_fd >= 0 && pipe(ready) == 0);
+	child = fork();
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		byte = chroot(dir) == 0;
+		if (write(ready[1], &byte, 1) == 1)
+			pause();
+		_exit(0);
+	}
+	CU_ASSERT_EQUAL(read(ready[0], &byte, 1), 1);
+	CU_ASSERT_EQUAL(byte, 1);
+	close(ready[0]);
+	close(ready[1]);
+	return child;
+}
+
+/* A root that is a directory has its mount in no list of the thread. */
+static void test_files_below_chroot(void)
+{
+	int fd = -1;
+	pid_t child;
+
+	if (geteuid() != 0) {
+		unit_skip("only root changes its root");
+		return;
+	}
+	child = start_chrooted(unit_tmpdir(), &fd);
+	CU_ASSERT_FALSE(pp_step_mount_is_procfs(child, fd));
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	close(fd);
 }
 
 static const struct unit_test tests[] = {
@@ -111,6 +211,8 @@ static const struct unit_test tests[] = {
 	{"keeps the code of the window", test_own_code},
 	{"looks at arguments", test_arguments},
 	{"leaves procfs alone", test_procfs},
+	{"leaves procfs alone where it is mounted elsewhere", test_procfs_elsewhere},
+	{"goes on through reads below a changed root", test_files_below_chroot},
 };
 
 UNIT_SUITE(step_call, tests)

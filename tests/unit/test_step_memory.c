@@ -7,6 +7,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "../../daemon/step/step_memory.h"
@@ -72,10 +73,34 @@ static void test_nobody(void)
 	pp_step_memory_close(&memory);
 }
 
+/* Without a descriptor for the map nobody knows what is there. */
+static void test_no_descriptor(void)
+{
+	struct pp_step_memory memory;
+	struct rlimit limit, none;
+	char copy[8];
+
+	pp_step_memory_open(&memory, getpid());
+	if (memory.map_fd < 0) {
+		unit_skip("no page maps here");
+		return;
+	}
+	pp_step_memory_close(&memory);
+	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = (struct rlimit){0, limit.rlim_max};
+	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_NOFILE, &none), 0);
+	pp_step_memory_open(&memory, getpid());
+	CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	CU_ASSERT_EQUAL(memory.map_fd, -1);
+	CU_ASSERT_EQUAL(pp_step_memory_read(&memory, (uint64_t)(uintptr_t)copy, copy, 8), 0);
+	pp_step_memory_close(&memory);
+}
+
 static const struct unit_test tests[] = {
 	{"reads what is there", test_present},
 	{"does not wait for what is not", test_absent},
 	{"a target that has gone has no memory", test_nobody},
+	{"reads nothing where no descriptor is left for the page map", test_no_descriptor},
 };
 
 UNIT_SUITE(step_memory, tests)

@@ -6,12 +6,17 @@
 #include "events_of.h"
 #include "unit.h"
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -524,6 +529,135 @@ static void test_totals_of_a_full_socket(void)
 	end_spinner(spinner);
 }
 
+/* ---- what a broken stepper might send */
+
+struct stacks {
+	uint32_t cnt;
+	size_t most_bytes;
+};
+
+static void take_stack(void *context, const struct pp_stack_seen *stack)
+{
+	struct stacks *stacks = context;
+
+	stacks->cnt++;
+	if (stack->state.stack_bytes > stacks->most_bytes)
+		stacks->most_bytes = stack->state.stack_bytes;
+}
+
+/* Its end of the socket; -1: the kernel does not give it. */
+static int socket_of(pid_t stepper)
+{
+	int process = (int)syscall(SYS_pidfd_open, stepper, 0);
+	int fd = process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, 3, 0);
+
+	if (process >= 0)
+		close(process);
+	return fd;
+}
+
+static void send_stack(int fd, size_t len_bytes)
+{
+	static struct {
+		struct pp_step_stack stack;
+		uint8_t more[8];
+	} message;
+
+	message.stack.header =
+		(struct pp_step_header){(uint32_t)len_bytes, PP_STEP_VERSION, PP_STEP_TYPE_STACK};
+	message.stack.stack_bytes = (uint32_t)(len_bytes - offsetof(struct pp_step_stack, stack));
+	CU_ASSERT_EQUAL(send(fd, &message, len_bytes, MSG_DONTWAIT), (ssize_t)len_bytes);
+}
+
+static void send_stacks(struct pp_source *source, int fd)
+{
+	struct stacks stacks = {0};
+	const struct pp_source_sink to = {.context = &stacks, .burst = NULL, .stack = take_stack};
+	struct pp_source_stats stats;
+
+	send_stack(fd, sizeof(struct pp_step_stack) + 1);
+	send_stack(fd, sizeof(struct pp_step_stack));
+	send_stack(fd, offsetof(struct pp_step_stack, stack));
+	CU_ASSERT_EQUAL(source->ops->drain(source, &to), 0);
+	source->ops->stats(source, &stats);
+	CU_ASSERT_EQUAL(stacks.cnt, 2);
+	CU_ASSERT_EQUAL(stacks.most_bytes, PP_STACK_MAX_BYTES);
+	CU_ASSERT_EQUAL(stats.drops[PATHPROF_DROP_MALFORMED], 1);
+}
+
+/* No budget: nothing comes but what the test sends. */
+static void test_stack_too_long(void)
+{
+	pid_t spinner = start_spinner();
+	struct pp_source_config config = config_at(spinner, 100);
+	struct pathprof_error error = {""};
+	struct pp_source *source = NULL;
+	int fd;
+
+	config.overhead_ppm = 0;
+	CU_ASSERT_EQUAL_FATAL(pp_source_step_open(&source, &config, PP_SOURCE_STEP_FORK, &error),
+			      0);
+	fd = socket_of(pp_source_step_pid(source));
+	if (fd < 0)
+		unit_skip("pidfd_getfd is refused here");
+	else
+		send_stacks(source, fd);
+	close(fd);
+	source->ops->free(source);
+	end_spinner(spinner);
+}
+
+/* ---- no process to be had */
+
+/* The effect of a TasksMax= that is reached. False: there can be no filter. */
+static bool refuse_processes(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fork, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAGAIN),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
+
+	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+	       !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+enum { SAID_SO, SAID_ELSE, NO_FILTER };
+
+static int start_without_processes(void)
+{
+	struct pp_source_config config = config_at(0, 100);
+	struct pathprof_error error = {""};
+	struct pp_source *source = NULL;
+
+	if (!refuse_processes())
+		return NO_FILTER;
+	return pp_source_step_open(&source, &config, PP_SOURCE_STEP_FORK, &error) == -EAGAIN &&
+			       strstr(error.text, "cannot start the stepper: ") &&
+			       strstr(error.text, "TasksMax=")
+		       ? SAID_SO
+		       : SAID_ELSE;
+}
+
+static void test_no_process_left(void)
+{
+	pid_t child = fork();
+	int status = 0;
+
+	if (child == 0)
+		_exit(start_without_processes());
+	CU_ASSERT_EQUAL_FATAL(waitpid(child, &status, 0), child);
+	CU_ASSERT_FATAL(WIFEXITED(status));
+	if (WEXITSTATUS(status) == NO_FILTER)
+		unit_skip("no filters of system calls here");
+	else
+		CU_ASSERT_EQUAL(WEXITSTATUS(status), SAID_SO);
+}
+
 static void test_free_is_null_safe(void)
 {
 	pp_source_step.free(NULL);
@@ -555,6 +689,8 @@ static const struct unit_test tests[] = {
 	{"a slow reader costs bursts, not the stepper", test_slow_reader},
 	{"a reader that pauses for sixty bursts loses none", test_short_pause},
 	{"totals come through a socket that is always full", test_totals_of_a_full_socket},
+	{"a stack that is longer than its place is malformed", test_stack_too_long},
+	{"a stepper for which there is no process is told as that", test_no_process_left},
 	{"free takes NULL", test_free_is_null_safe},
 	{"the probe says why, or nothing", test_probe},
 };

@@ -3,54 +3,23 @@
  * Catching and releasing: what the target keeps. Children that spin, sleep in system calls, or
  * shut SIGTRAP out are held and let go by the stepper's own functions, called in this process.
  */
-#include "unit.h"
+#include "step_child.h"
 
-#include <elf.h>
 #include <errno.h>
-#include <grp.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stddef.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <sys/inotify.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/sem.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../daemon/step/step_engine.h"
 #include "../../daemon/step/step_watch.h"
-
-static struct pp_step_holder holder;
-static volatile uint64_t sink;
-
-static void on_alarm(int signal)
-{
-}
-
-/* Of start_spinning(): the child has begun. */
-static volatile bool *spinning;
-
-static void spin(void)
-{
-	if (spinning)
-		*spinning = true;
-	for (uint64_t i = 0;; i++)
-		if (i % 3)
-			sink += i;
-}
 
 static void spin_blocked(void)
 {
@@ -58,12 +27,6 @@ static void spin_blocked(void)
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	spin();
-}
-
-static void spin_ignoring(void)
-{
-	signal(SIGTRAP, SIG_IGN);
 	spin();
 }
 
@@ -135,22 +98,6 @@ static void wait_for_alarm(void)
 	_exit(epoll_wait(epoll_create1(0), &event, 1, 10000) < 0 && errno == EINTR ? 0 : 1);
 }
 
-/* Kills for the one call, lets all others through. */
-static void filter_out(int number)
-{
-	struct sock_filter steps[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (__u32)number, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = {sizeof(steps) / sizeof(steps[0]), steps};
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-		_exit(3);
-}
-
 /* As a sandbox has it that lists the calls it knows of: the kernel's own way to go on is none. */
 static void wait_under_filter(void)
 {
@@ -158,64 +105,6 @@ static void wait_under_filter(void)
 
 	filter_out(SYS_restart_syscall);
 	_exit(nanosleep(&timeout, NULL) ? 1 : 0);
-}
-
-static void spin_under_filter(void)
-{
-	filter_out(SYS_restart_syscall);
-	spin();
-}
-
-/* The sanitizer makes a system call before what does not return, which strict mode kills for. */
-__attribute__((no_sanitize_address)) static void spin_under_strict_seccomp(void)
-{
-	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
-		_exit(3);
-	spin();
-}
-
-static pid_t start(void (*run)(void))
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		sigset_t none;
-
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		sigemptyset(&none);
-		sigprocmask(SIG_SETMASK, &none, NULL);
-		run();
-		_exit(2);
-	}
-	usleep(30000);
-	return pid;
-}
-
-/* A busy machine may take longer than that until the child computes. */
-static pid_t start_spinning(void (*run)(void))
-{
-	pid_t pid;
-
-	if (!spinning)
-		spinning = mmap(NULL, sizeof(*spinning), PROT_READ | PROT_WRITE,
-				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (spinning == MAP_FAILED)
-		abort();
-	*spinning = false;
-	pid = start(run);
-	for (int i = 0; i < 10000 && !*spinning; i++)
-		usleep(1000);
-	return pid;
-}
-
-static int end(pid_t pid)
-{
-	int status = -1;
-
-	kill(pid, SIGKILL);
-	while (waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status))
-		;
-	return status;
 }
 
 /*
@@ -242,11 +131,6 @@ static int disturb(pid_t pid)
 	}
 	waitpid(tracer, &status, 0);
 	return WEXITSTATUS(status);
-}
-
-static bool has_ended(pid_t pid, int *ret_status)
-{
-	return waitpid(pid, ret_status, WNOHANG) == pid;
 }
 
 /* A wait that were begun again after each interrupt would not end while they go on. */
@@ -341,46 +225,6 @@ static void test_read(void)
 static void test_owed_eintr(void)
 {
 	disturb_all_along(wait_for_alarm, 7000);
-}
-
-static void empty_limbo(void)
-{
-	for (int i = 0; i < 12000 && holder.limbo.cnt; i++) {
-		usleep(5000);
-		pp_step_poll_limbo(&holder);
-	}
-}
-
-/*
- * On a busy machine a stop may come late: then the target is let go first, and tried again; and
- * beside a service another stepper may have it just now.
- */
-static enum pathprof_drop catch_spinning(pid_t pid, struct pp_step_target *target)
-{
-	enum pathprof_drop drop = PATHPROF_DROP_GONE;
-
-	for (int i = 0; i < 2000 && (drop == PATHPROF_DROP_GONE || drop == PATHPROF_DROP_TRACED);
-	     i++) {
-		*target = (struct pp_step_target){.pid = pid, .tid = pid};
-		drop = pp_step_catch(&holder, target);
-		if (drop != PP_STEP_HELD)
-			usleep(10000);
-		empty_limbo();
-	}
-	return drop;
-}
-
-static void burst_on(pid_t pid, struct pp_step_record *record)
-{
-	static const struct pp_step_limits limits = {.taken_wanted = 16,
-						     .step_max = 1500,
-						     .time_ns = 60 * PP_NSEC_PER_SEC,
-						     .lookahead = true};
-	struct pp_step_target target;
-
-	memset(record, 0, sizeof(*record));
-	CU_ASSERT_EQUAL_FATAL(catch_spinning(pid, &target), PP_STEP_HELD);
-	pp_step_burst(&holder, &target, &limits, record);
 }
 
 static void test_burst(void)
@@ -511,232 +355,6 @@ static void test_blocked_sigtrap(void)
 	CU_ASSERT_EQUAL_FATAL(pp_step_read_status(pid, pid, &status), 0);
 	CU_ASSERT_EQUAL(status.blocked, blocked);
 	CU_ASSERT(blocked & 1 << (SIGTRAP - 1));
-	CU_ASSERT_EQUAL(end(pid), SIGKILL);
-}
-
-static void test_ignored_sigtrap(void)
-{
-	struct pp_step_target target;
-	pid_t pid = start_spinning(spin_ignoring);
-
-	CU_ASSERT_EQUAL(catch_spinning(pid, &target), PATHPROF_DROP_DENIED);
-	CU_ASSERT_EQUAL(end(pid), SIGKILL);
-}
-
-static void test_seccomp(void)
-{
-	static struct pp_step_record record;
-	struct pp_step_target target;
-	pid_t pid = start_spinning(spin_under_filter);
-
-	burst_on(pid, &record);
-	CU_ASSERT_EQUAL(record.burst.end, PATHPROF_END_FULL);
-	CU_ASSERT_EQUAL(end(pid), SIGKILL);
-	pid = start_spinning(spin_under_strict_seccomp);
-	CU_ASSERT_EQUAL(catch_spinning(pid, &target), PATHPROF_DROP_SECCOMP);
-	CU_ASSERT_EQUAL(end(pid), SIGKILL);
-}
-
-/* As sched_setattr takes it, which the C library does not know. */
-struct policy {
-	uint32_t size_bytes, policy;
-	uint64_t flags;
-	int32_t nice;
-	uint32_t priority;
-	uint64_t runtime_ns, deadline_ns, period_ns;
-};
-
-static bool set_policy(pid_t pid, uint32_t number)
-{
-	struct policy policy = {.size_bytes = sizeof(policy), .policy = number};
-
-	policy.priority = number != SCHED_DEADLINE;
-	if (number == SCHED_DEADLINE) {
-		policy.runtime_ns = 2 * PP_NSEC_PER_MSEC;
-		policy.deadline_ns = policy.period_ns = 20 * PP_NSEC_PER_MSEC;
-	}
-	return !syscall(SYS_sched_setattr, pid, &policy, 0);
-}
-
-static void expect_realtime(uint32_t policy)
-{
-	struct pp_step_target target;
-	pid_t pid = start_spinning(spin);
-
-	if (!set_policy(pid, policy)) {
-		unit_skip("no right to a real-time policy");
-		end(pid);
-		return;
-	}
-	holder.spare.enabled = true;
-	CU_ASSERT_EQUAL(catch_spinning(pid, &target), PATHPROF_DROP_REALTIME);
-	holder.spare.enabled = false;
-	/* A bandwidth used up is a wait, and it is passed over until it runs again. */
-	if (policy != SCHED_DEADLINE) {
-		CU_ASSERT_EQUAL_FATAL(catch_spinning(pid, &target), PP_STEP_HELD);
-		pp_step_release(&holder, &target, PP_STEP_STOP_OURS, 0);
-	}
-	CU_ASSERT_EQUAL(end(pid), SIGKILL);
-}
-
-static void test_realtime(void)
-{
-	expect_realtime(SCHED_FIFO);
-	expect_realtime(SCHED_RR);
-	expect_realtime(SCHED_DEADLINE);
-}
-
-/* It is told by its number alone: nothing of it is looked at, let alone stopped. */
-static void test_init(void)
-{
-	struct pp_step_target target = {.pid = 1, .tid = 1};
-
-	CU_ASSERT_EQUAL(pp_step_catch(&holder, &target), PATHPROF_DROP_INIT);
-	CU_ASSERT_EQUAL(target.interrupted_ns, 0);
-	target = (struct pp_step_target){.pid = 1, .tid = getpid()};
-	CU_ASSERT_EQUAL(pp_step_catch(&holder, &target), PATHPROF_DROP_INIT);
-	CU_ASSERT_EQUAL(holder.limbo.cnt, 0);
-}
-
-/* The result of catching a spinning child; limbo and table are as the test has made them. */
-static enum pathprof_drop catch_child(void)
-{
-	struct pp_step_target target = {.pid = start_spinning(spin)};
-	enum pathprof_drop drop;
-
-	target.tid = target.pid;
-	drop = pp_step_catch(&holder, &target);
-	if (drop == PP_STEP_HELD)
-		pp_step_release(&holder, &target, PP_STEP_STOP_OURS, 0);
-	kill(target.pid, SIGKILL);
-	waitpid(target.pid, NULL, 0);
-	return drop;
-}
-
-/* One user's threads that sleep leave room for others'. */
-static void test_limbo_of_a_user(void)
-{
-	struct pp_step_limbo *limbo = &holder.limbo;
-	uint32_t cnt = 0;
-
-	while (catch_child() != PATHPROF_DROP_SILENT && cnt < PP_STEP_LIMBO_MAX) {
-		limbo->targets[cnt] = (struct pp_step_target){.uid = getuid()};
-		limbo->cnt = ++cnt;
-	}
-	CU_ASSERT(cnt > 4 && cnt <= 16);
-	for (uint32_t i = 0; i < cnt; i++)
-		limbo->targets[i].uid = getuid() + 1;
-	CU_ASSERT_NOT_EQUAL(catch_child(), PATHPROF_DROP_SILENT);
-	limbo->cnt = 0;
-	CU_ASSERT_NOT_EQUAL(catch_child(), PATHPROF_DROP_SILENT);
-}
-
-static void test_silent(void)
-{
-	static struct pp_step_silent silent;
-	struct pp_step_target target = {.pid = start_spinning(spin)};
-	struct pp_step_stat stat;
-
-	target.tid = target.pid;
-	CU_ASSERT_EQUAL(pp_step_read_stat(target.pid, target.pid, &stat), 0);
-	pp_step_silent_add(&silent, target.pid, stat.start_time, getuid(), PP_STEP_SILENT_STEPPER,
-			   pp_monotonic_ns());
-	holder.silent = &silent;
-	CU_ASSERT_EQUAL(pp_step_catch(&holder, &target), PATHPROF_DROP_SILENT);
-	CU_ASSERT_EQUAL(target.interrupted_ns, 0);
-	holder.silent = NULL;
-	kill(target.pid, SIGKILL);
-	waitpid(target.pid, NULL, 0);
-}
-
-/* The daemon waits for its children; the command that it records is one, too. */
-static void test_own(void)
-{
-	struct pp_step_target target = {.pid = start_spinning(spin)};
-
-	target.tid = target.pid;
-	holder.daemon_pid = getpid();
-	CU_ASSERT_EQUAL(pp_step_catch(&holder, &target), PATHPROF_DROP_OWN);
-	CU_ASSERT_EQUAL(target.interrupted_ns, 0);
-	kill(target.pid, SIGKILL);
-	waitpid(target.pid, NULL, 0);
-	CU_ASSERT_EQUAL(catch_child(), PATHPROF_DROP_OWN);
-	holder.daemon_pid = 0;
-	CU_ASSERT_NOT_EQUAL(catch_child(), PATHPROF_DROP_OWN);
-}
-
-/* Until pid has run for so many ticks; whether it has. */
-static bool has_run(pid_t pid, uint64_t ticks)
-{
-	struct pp_step_stat stat;
-
-	for (int i = 0; i < 6000; i++) {
-		if (!pp_step_read_stat(pid, 0, &stat) &&
-		    stat.utime_ticks + stat.stime_ticks >= ticks)
-			return true;
-		usleep(10000);
-	}
-	return false;
-}
-
-static void be_a_shell(void)
-{
-	execl("/bin/sh", "sh", "-c", "while :; do :; done", NULL);
-}
-
-/* A thread that may be about to execute is left alone by a stepper without rights only. */
-static void expect_starting(void (*run)(void), bool forked, uint64_t ticks)
-{
-	struct pp_step_target target;
-	pid_t pid = forked ? start_spinning(run) : start(run);
-	struct pp_step_stat stat;
-
-	CU_ASSERT_TRUE(has_run(pid, 2));
-	CU_ASSERT_EQUAL(pp_step_read_stat(pid, 0, &stat), 0);
-	CU_ASSERT_EQUAL(stat.forked, forked);
-	holder.unprivileged = true;
-	if (forked)
-		CU_ASSERT_EQUAL(catch_spinning(pid, &target), PATHPROF_DROP_STARTING);
-	CU_ASSERT_TRUE(has_run(pid, ticks));
-	CU_ASSERT_EQUAL_FATAL(catch_spinning(pid, &target), PP_STEP_HELD);
-	pp_step_release(&holder, &target, PP_STEP_STOP_OURS, 0);
-	holder.unprivileged = false;
-	CU_ASSERT_EQUAL(end(pid), SIGKILL);
-}
-
-static void test_starting(void)
-{
-	struct pp_step_target target;
-	pid_t pid = start_spinning(spin);
-
-	CU_ASSERT_EQUAL_FATAL(catch_spinning(pid, &target), PP_STEP_HELD);
-	pp_step_release(&holder, &target, PP_STEP_STOP_OURS, 0);
-	CU_ASSERT_EQUAL(end(pid), SIGKILL);
-	expect_starting(spin, true, 50);
-	expect_starting(be_a_shell, false, 4);
-}
-
-static void test_isolated(void)
-{
-	struct pp_step_target target;
-	pid_t pid = start_spinning(spin);
-	struct pp_step_stat stat;
-	cpu_set_t one;
-
-	/* Where it stays. */
-	CU_ASSERT_EQUAL_FATAL(pp_step_read_stat(pid, pid, &stat), 0);
-	CPU_ZERO(&one);
-	CPU_SET(stat.cpu, &one);
-	sched_setaffinity(pid, sizeof(one), &one);
-	usleep(20000);
-	holder.spare = (struct pp_step_spare){.enabled = true, .any_isolated = true};
-	holder.spare.is_isolated[stat.cpu] = true;
-	CU_ASSERT_EQUAL(catch_spinning(pid, &target), PATHPROF_DROP_ISOLATED);
-	holder.spare.is_isolated[stat.cpu] = false;
-	holder.spare.is_isolated[stat.cpu + 1] = true;
-	CU_ASSERT_EQUAL_FATAL(catch_spinning(pid, &target), PP_STEP_HELD);
-	pp_step_release(&holder, &target, PP_STEP_STOP_OURS, 0);
-	holder.spare = (struct pp_step_spare){0};
 	CU_ASSERT_EQUAL(end(pid), SIGKILL);
 }
 
@@ -904,140 +522,6 @@ static void test_registers_in_limbo(void)
 	holder.pin.hold = NULL;
 }
 
-#define GROUP_CNT 400
-
-/* Groups of ten digits each: more than 4 KB of its status. */
-static void spin_in_many_groups(void)
-{
-	gid_t groups[GROUP_CNT];
-
-	for (unsigned int i = 0; i < GROUP_CNT; i++)
-		groups[i] = 4000000000u + i;
-	if (setgroups(GROUP_CNT, groups))
-		_exit(3);
-	signal(SIGUSR1, on_alarm);
-	spin_under_filter();
-}
-
-static void test_many_groups(void)
-{
-	struct pp_step_status status = {0};
-	struct pp_step_target target;
-	pid_t pid = geteuid() ? 0 : start_spinning(spin_in_many_groups);
-
-	if (!pid || has_ended(pid, &(int){0})) {
-		unit_skip("needs the right to any group");
-		return;
-	}
-	CU_ASSERT_EQUAL(catch_spinning(pid, &target), PP_STEP_HELD);
-	pp_step_release(&holder, &target, PP_STEP_STOP_OURS, 0);
-	CU_ASSERT_EQUAL(pp_step_read_status(pid, pid, &status), 0);
-	CU_ASSERT(status.caught & PP_STEP_SIGNAL_BIT(SIGUSR1));
-	CU_ASSERT_EQUAL(status.seccomp, SECCOMP_MODE_FILTER);
-	CU_ASSERT(status.switches > 0);
-	CU_ASSERT_EQUAL(end(pid), SIGKILL);
-}
-
-/* ---- a 32-bit program */
-
-#define PROGRAM_AT 0x8048000
-
-/* A whole program: a jump to itself. */
-struct program {
-	Elf32_Ehdr head;
-	Elf32_Phdr segment;
-	unsigned char code[2];
-};
-static const struct program program = {
-	.head = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS32, ELFDATA2LSB,
-			     EV_CURRENT},
-		 .e_type = ET_EXEC,
-		 .e_machine = EM_386,
-		 .e_version = EV_CURRENT,
-		 .e_entry = PROGRAM_AT + offsetof(struct program, code),
-		 .e_phoff = offsetof(struct program, segment),
-		 .e_ehsize = sizeof(Elf32_Ehdr),
-		 .e_phentsize = sizeof(Elf32_Phdr),
-		 .e_phnum = 1},
-	.segment = {.p_type = PT_LOAD,
-		    .p_vaddr = PROGRAM_AT,
-		    .p_filesz = sizeof(struct program),
-		    .p_memsz = sizeof(struct program),
-		    .p_flags = PF_R | PF_X,
-		    .p_align = 4096},
-	.code = {0xeb, 0xfe},
-};
-static char program_path[256];
-
-static void execute_program(void)
-{
-	execl(program_path, "program", NULL);
-	_exit(127);
-}
-
-/* Once it has executed the program; 0: it cannot be executed here. */
-static pid_t start_program(void)
-{
-	FILE *file;
-	struct pp_step_stat stat;
-	pid_t pid;
-
-	snprintf(program_path, sizeof(program_path), "%s/program", unit_tmpdir());
-	file = fopen(program_path, "we");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-	CU_ASSERT_EQUAL(fwrite(&program, sizeof(program), 1, file), 1);
-	CU_ASSERT_EQUAL(fclose(file), 0);
-	CU_ASSERT_EQUAL(chmod(program_path, 0755), 0);
-	pid = start(execute_program);
-	for (int i = 0; i < 10000; i++) {
-		if (has_ended(pid, &(int){0}))
-			return 0;
-		if (!pp_step_read_stat(pid, 0, &stat) && !stat.forked)
-			return pid;
-		usleep(1000);
-	}
-	return pid;
-}
-
-/* Its file, which may lie with a server that does not answer, is not opened. */
-static void test_32bit(void)
-{
-	struct inotify_event event;
-	struct pp_step_target target;
-	pid_t pid = start_program();
-	int notices;
-
-	if (!pid) {
-		unit_skip("32-bit programs are not executed here");
-		return;
-	}
-	notices = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	CU_ASSERT(inotify_add_watch(notices, program_path, IN_OPEN) >= 0);
-	CU_ASSERT_EQUAL(catch_spinning(pid, &target), PATHPROF_DROP_32BIT);
-	CU_ASSERT(read(notices, &event, sizeof(event)) < 0 && errno == EAGAIN);
-	close(notices);
-	CU_ASSERT_EQUAL(end(pid), SIGKILL);
-}
-
-static void test_refusals(void)
-{
-	struct pp_step_target target;
-	pid_t pid = start_spinning(spin);
-	int status;
-
-	kill(pid, SIGSTOP);
-	waitpid(pid, &status, WUNTRACED);
-	CU_ASSERT_EQUAL(catch_spinning(pid, &target), PATHPROF_DROP_STOPPED);
-	kill(pid, SIGCONT);
-	CU_ASSERT_EQUAL_FATAL(ptrace(PTRACE_SEIZE, pid, NULL, NULL), 0);
-	target = (struct pp_step_target){.pid = pid, .tid = pid};
-	CU_ASSERT_EQUAL(pp_step_catch(&holder, &target), PATHPROF_DROP_TRACED);
-	CU_ASSERT_EQUAL(end(pid), SIGKILL);
-	/* at once: somebody else may have its number soon */
-	target = (struct pp_step_target){.pid = pid, .tid = pid};
-	CU_ASSERT_EQUAL(pp_step_catch(&holder, &target), PATHPROF_DROP_GONE);
-}
-
 static void test_killed_while_held(void)
 {
 	static const struct pp_step_limits limits = {.taken_wanted = 16,
@@ -1175,21 +659,9 @@ static const struct unit_test tests[] = {
 	{"a signal that does nothing ends no burst, another does and arrives", test_signals},
 	{"a trap without a name is the step's, and else the target's", test_unnamed_trap},
 	{"blocked SIGTRAP stays blocked", test_blocked_sigtrap},
-	{"who ignores SIGTRAP is left alone", test_ignored_sigtrap},
-	{"who is under a seccomp filter is stepped, strict mode is left alone", test_seccomp},
-	{"process 1 is never stopped", test_init},
-	{"threads of one user leave room in limbo", test_limbo_of_a_user},
-	{"who put a stepper to sleep is not touched", test_silent},
-	{"the daemon's own children are not touched", test_own},
-	{"threads of a real-time policy are left alone", test_realtime},
-	{"threads on isolated CPUs are left alone", test_isolated},
-	{"who may be about to execute is left alone by who lacks rights", test_starting},
 	{"only what would be left behind keeps the stepper", test_leaving},
 	{"a process has one place in limbo, whatever its threads do", test_leader_in_limbo},
 	{"registers that stay set in a sleeping target are named", test_registers_in_limbo},
-	{"who is in hundreds of groups is held", test_many_groups},
-	{"a 32-bit program is told by what the kernel told it", test_32bit},
-	{"stopped, traced and ended targets are told apart", test_refusals},
 	{"a target killed while held is reaped", test_killed_while_held},
 	{"a held target is tied and untied", test_pin},
 	{"the stepper goes to the CPU of whom it seizes", test_follow},

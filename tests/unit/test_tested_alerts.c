@@ -372,6 +372,27 @@ static void test_new_set(void)
 	bench_release(&b);
 }
 
+/* A name that a shell would take apart stands in no command. */
+static void test_odd_name(void)
+{
+	char path[200];
+	struct bench b;
+	struct told told;
+
+	bench_init(&b);
+	snprintf(path, sizeof(path), "%s/sets/app.tested", b.dir);
+	CU_ASSERT_EQUAL(unlink(path), 0);
+	write_set(&b, "our app.tested", PATH_FIRST, PATH_CNT);
+	restart(&b);
+	windows(&b, 4, 30, 200);
+	told = told_of(&b);
+	CU_ASSERT_EQUAL(told.fired, 1);
+	CU_ASSERT_PTR_NOT_NULL(strstr(told.summary, "tested set \"our app.tested\""));
+	CU_ASSERT_PTR_NOT_NULL(strstr(told.summary, "pathprofctl untested SET --since -64min"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(told.summary, ", where SET is the set's file, in quotes"));
+	bench_release(&b);
+}
+
 /* An alert of what ran no more ends after the span, also where the rule was switched off in
  * between. */
 static void test_stale(void)
@@ -419,6 +440,7 @@ static const struct unit_test tests[] = {
 	{"what chance can make does not fire", test_unsure},
 	{"goes on after a restart, by the windows of before", test_restart},
 	{"a set that comes is held against earlier windows", test_new_set},
+	{"a set of an odd name is not written into the command", test_odd_name},
 	{"what does not run any more is over after the span", test_stale},
 	{"goes on when the clock is set", test_clock_set},
 };

@@ -9,12 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "../../daemon/tested/tested_sets.h"
 #include "pathprof/store.h"
 
-#define BUILDS_TOO_MANY 4097 /* of tested_sets.c one more than there is room for */
+#define BUILDS_TOO_MANY 4097   /* of tested_sets.c one more than there is room for */
+#define PATHS_FULL      500000 /* and as many as there is */
+#define PROFILE_BYTES   (512 << 20)
 #define NEW_NS          1000000000
 
 static struct pathprof_build_id id_of(uint32_t build)
@@ -40,7 +43,7 @@ static char *path_of(const char *name)
 static void fill(struct pathprof_profile *profile, uint32_t source, uint32_t build_cnt,
 		 uint64_t first, uint32_t path_cnt)
 {
-	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(profile, 64 << 20), 0);
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(profile, PROFILE_BYTES), 0);
 	profile->begin_ns = NEW_NS;
 	profile->end_ns = 2 * NEW_NS;
 	profile->source = source;
@@ -157,6 +160,23 @@ static void test_broken(void)
 	free(large);
 }
 
+/* No path of the second build has room any more: it must not stand there as one without paths. */
+static void test_full(void)
+{
+	struct pp_tested_sets *sets;
+
+	directory = unit_tmpdir();
+	write_set("a.tested", PATHPROF_SOURCE_TRACE, 1, 100, PATHS_FULL);
+	write_set("b.tested", PATHPROF_SOURCE_TRACE, 2, 100, 1);
+	CU_ASSERT_EQUAL_FATAL(pp_tested_sets_new(&sets, directory), 0);
+	see(sets, 100, 20);
+	CU_ASSERT_EQUAL(pp_tested_sets_build_cnt(sets), 0);
+	CU_ASSERT_EQUAL(figure(sets, "pathprof_tested_files", NULL), 0);
+	CU_ASSERT_EQUAL(figure(sets, "pathprof_tested_files_refused", NULL), 2);
+	CU_ASSERT_EQUAL(figure(sets, samples, NULL), 0);
+	pp_tested_sets_free(sets);
+}
+
 static void test_no_directory(void)
 {
 	struct pp_tested_sets *sets;
@@ -172,10 +192,49 @@ static void test_no_directory(void)
 	free(path);
 }
 
+/* The words of a service on standard error as it opens the sets of a directory. */
+static void told_of(const char *path, char *ret_text, size_t size)
+{
+	int file = memfd_create("stderr", MFD_CLOEXEC), kept = dup(STDERR_FILENO);
+	struct pp_tested_sets *sets = NULL;
+	ssize_t n;
+
+	CU_ASSERT_FATAL(file >= 0 && kept >= 0);
+	fflush(stderr);
+	dup2(file, STDERR_FILENO);
+	CU_ASSERT_EQUAL(pp_tested_sets_new(&sets, path), 0);
+	fflush(stderr);
+	dup2(kept, STDERR_FILENO);
+	n = pread(file, ret_text, size - 1, 0);
+	ret_text[n > 0 ? n : 0] = '\0';
+	pp_tested_sets_free(sets);
+	close(file);
+	close(kept);
+}
+
+/* A directory may come later; one that cannot be read is told. */
+static void test_unreadable_directory(void)
+{
+	char *file, *missing, text[2048];
+
+	directory = unit_tmpdir();
+	file = path_of("file");
+	missing = path_of("missing");
+	CU_ASSERT_EQUAL(symlink("/dev/null", file), 0);
+	told_of(file, text, sizeof(text));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "no tested set is used, the directory cannot be read"));
+	told_of(missing, text, sizeof(text));
+	CU_ASSERT_PTR_NULL(strstr(text, "cannot be read"));
+	free(file);
+	free(missing);
+}
+
 static const struct unit_test tests[] = {
 	{"what windows saw is counted by whether a test ran it", test_counted},
 	{"half a set is none, and then none is used", test_broken},
+	{"a build that finds the table of paths full leaves half a set", test_full},
 	{"a directory that is not there has no set", test_no_directory},
+	{"a directory that cannot be read is told", test_unreadable_directory},
 };
 
 UNIT_SUITE(tested_sets, tests)

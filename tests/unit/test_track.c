@@ -659,6 +659,42 @@ static void test_no_room_for_names(void)
 	pp_track_free(track);
 }
 
+/* The program of an exec is told of first. Where it has no room, its interpreter is no program. */
+static void test_no_room_for_a_program(void)
+{
+	const pid_t before = 0x3fffff0, pid = 0x3fffff1; /* more than there can be */
+	struct pp_track *track = new_track(true, 0);
+	struct pp_perf_record exec = {
+		.kind = PP_PERF_EXEC, .pid = before, .tid = before, .comm = "made", .time_ns = 1};
+	struct pp_perf_record map = {.kind = PP_PERF_MAP, .pid = before, .time_ns = 2};
+	const struct pp_image *image;
+	size_t bytes;
+
+	map.vma = (struct pp_vma){.start = 0x1000, .end = 0x2000, .name = "/made/ld.so"};
+	map.vma.id = (struct pathprof_build_id){.len_bytes = 20, .kind = PATHPROF_ID_BUILD_ID};
+	pp_track_apply(track, &exec);
+	pp_track_apply(track, &map);
+	exec.pid = exec.tid = map.pid = pid;
+	map.vma.name = "/made/program";
+	bytes = track->files.bytes;
+	track->files.bytes = PATHPROF_MAPPED_FILES_BYTES_MAX;
+	pp_track_apply(track, &exec);
+	pp_track_apply(track, &map);
+	track->files.bytes = bytes;
+	map.vma.start = 0x3000;
+	map.vma.end = 0x4000;
+	map.vma.name = "/made/ld.so";
+	pp_track_apply(track, &map);
+	image = pp_images_newest(&track->images, before);
+	CU_ASSERT_FATAL(image && image->exe);
+	CU_ASSERT_STRING_EQUAL(image->exe->name, "/made/ld.so");
+	image = pp_images_newest(&track->images, pid);
+	CU_ASSERT_FATAL(image && image->space->piece_cnt == 1);
+	CU_ASSERT_PTR_NULL(image->exe);
+	CU_ASSERT_EQUAL(track->drops[PP_TRACK_DROP_MAPPINGS], 1);
+	pp_track_free(track);
+}
+
 /* ---------------------------------------------------------------- mappings */
 
 /* Anonymous code, a memory file, and its first page moved where no event tells. */
@@ -913,6 +949,7 @@ static const struct unit_test tests[] = {
 	{"a tree is found whole after a loss", test_tree_is_found},
 	{"a tree is looked through again after a pause", test_tree_after_a_pause},
 	{"a program without room for its name keeps its libraries", test_no_room_for_names},
+	{"an interpreter is not taken for a program without room", test_no_room_for_a_program},
 	{"events behind those of an earlier look are applied", test_events_behind_others},
 	{"an exec that waits to be applied hides nothing", test_exec_that_waits},
 	{"200 short-lived programs are identified after their end", test_short_lived},

@@ -6,14 +6,17 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "../../daemon/track/track_cgroup.h"
 #include "../../daemon/track/track_ident.h"
 #include "../../daemon/track/track_proc.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "unit.h"
 
@@ -139,6 +142,59 @@ static void test_status(void)
 	CU_ASSERT_EQUAL(pid, 1);
 }
 
+/* A child in so many groups, which waits until the other end of *ret_hold is closed. */
+static bool start_in_groups(size_t cnt, pid_t *ret_pid, int *ret_hold)
+{
+	_cleanup_free_ gid_t *gids = calloc(cnt, sizeof(*gids));
+	int told[2], hold[2];
+	char is_in = 0;
+
+	CU_ASSERT_FATAL(gids && !pipe2(told, O_CLOEXEC) && !pipe2(hold, O_CLOEXEC));
+	for (size_t i = 0; i < cnt; i++)
+		gids[i] = 4000000000u + (gid_t)i;
+	*ret_pid = fork();
+	if (*ret_pid == 0) {
+		close(hold[1]);
+		is_in = setgroups(cnt, gids) == 0;
+		_exit(write(told[1], &is_in, 1) < 0 || read(hold[0], &is_in, 1) < 0);
+	}
+	close(told[1]);
+	close(hold[0]);
+	*ret_hold = hold[1];
+	CU_ASSERT_FATAL(*ret_pid > 0 && read(told[0], &is_in, 1) == 1);
+	close(told[0]);
+	return is_in;
+}
+
+static bool check_status_in_groups(size_t cnt)
+{
+	int hold = -1;
+	pid_t inner = 0, pid = 0;
+	uid_t uid = 99;
+	bool is_in = start_in_groups(cnt, &pid, &hold);
+
+	if (is_in) {
+		CU_ASSERT_EQUAL(pp_proc_status(pid, &inner, &uid), 0);
+		CU_ASSERT_EQUAL(inner, pid);
+		CU_ASSERT_EQUAL(uid, getuid());
+		CU_ASSERT_EQUAL(pp_proc_uid(pid), getuid());
+	}
+	close(hold);
+	CU_ASSERT_EQUAL(waitpid(pid, NULL, 0), pid);
+	return is_in;
+}
+
+/* The innermost pid comes behind the groups; that of some 730 groups begins at 8 KiB. */
+static void test_status_of_many_groups(void)
+{
+	bool is_in = check_status_in_groups(65536);
+
+	for (size_t cnt = 700; is_in && cnt < 760; cnt++)
+		is_in = check_status_in_groups(cnt);
+	if (!is_in)
+		unit_skip("only root can be in many groups");
+}
+
 struct summary {
 	unsigned int cnt;
 	uint64_t sum, last_end;
@@ -176,6 +232,89 @@ static void test_ioctl_says_what_the_text_does(void)
 	/* a time that is over: what has more than a few mappings is given up, by either way */
 	CU_ASSERT_EQUAL(pp_proc_vmas(getpid(), &no_query, 1, summarise, &by_text), -ETIME);
 	CU_ASSERT_EQUAL(pp_proc_vmas(0x3ffffff, &query, 0, summarise, &by_text), -ESRCH);
+}
+
+#define DEPTH     20 /* of names of 250 bytes */
+#define DEEP_NAME 250
+
+/* Directories one in another, by descriptors: no call takes a path as long as theirs. */
+struct deep {
+	int dirs[DEPTH + 1];
+	char name[DEEP_NAME + 1];
+};
+
+static void make_deep(struct deep *d)
+{
+	memset(d->name, 'd', DEEP_NAME);
+	d->name[DEEP_NAME] = '\0';
+	d->dirs[0] = open(unit_tmpdir(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; i < DEPTH; i++) {
+		CU_ASSERT_EQUAL_FATAL(mkdirat(d->dirs[i], d->name, 0700), 0);
+		d->dirs[i + 1] = openat(d->dirs[i], d->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
+}
+
+static void remove_deep(struct deep *d)
+{
+	unlinkat(d->dirs[DEPTH], "file", 0);
+	for (int i = DEPTH; i > 0; i--) {
+		close(d->dirs[i]);
+		unlinkat(d->dirs[i - 1], d->name, AT_REMOVEDIR);
+	}
+	close(d->dirs[0]);
+}
+
+struct search {
+	uint64_t start;
+	bool is_found, is_behind;
+	char name[64];
+};
+
+static int note_vma(void *context, const struct pp_vma *vma)
+{
+	struct search *search = context;
+
+	search->is_behind |= search->is_found;
+	if (vma->start == search->start) {
+		search->is_found = true;
+		snprintf(search->name, sizeof(search->name), "%s", vma->name);
+	}
+	return 0;
+}
+
+static void check_long_path(const void *mapped)
+{
+	struct search search = {.start = (uintptr_t)mapped};
+	bool query = true;
+
+	CU_ASSERT(pp_proc_vmas(getpid(), &query, 0, note_vma, &search) > 0);
+	CU_ASSERT_TRUE(search.is_found);
+	CU_ASSERT_TRUE(search.is_behind);
+	CU_ASSERT_EQUAL(search.name[0], '/');
+	if (query)
+		CU_ASSERT_STRING_EQUAL(search.name, PP_PROC_LONG_NAME);
+}
+
+/* A mapping whose path no call takes hides no others. */
+static void test_long_path(void)
+{
+	struct deep deep;
+	void *mapped;
+	int file;
+
+	make_deep(&deep);
+	file = openat(deep.dirs[DEPTH], "file", O_RDWR | O_CREAT | O_CLOEXEC, 0700);
+	CU_ASSERT_FATAL(file >= 0);
+	CU_ASSERT_EQUAL(ftruncate(file, 4096), 0);
+	mapped = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
+	if (mapped == MAP_FAILED) {
+		unit_skip("no code may be mapped from files here");
+	} else {
+		check_long_path(mapped);
+		munmap(mapped, 4096);
+	}
+	close(file);
+	remove_deep(&deep);
 }
 
 static void test_path_inside_stays_inside(void)
@@ -235,6 +374,8 @@ static void test_cgroup(void)
 		{"0::/lxc.monitor.web2\n", ""},
 		{"garbage\n::\n:\n0::\n0::/system.slice/a.service\n", "a.service"},
 		{"0::/system.slice/evil\x01\x1b[2J.service", "evil??[2J.service"},
+		{"0::/system.slice/a.service (deleted)\n", "a.service"},
+		{"1:cpu:/\n0::/system.slice/docker-" ID ".scope (deleted)\n", ID},
 		{"0::/" ID "0\n", ""},
 		{"0::/zz" ID "\n", ""},
 	};
@@ -404,7 +545,9 @@ static const struct unit_test tests[] = {
 	{"a stat line is taken apart, brackets in the name or not", test_stat_line},
 	{"what is no stat line is refused", test_stat_line_hostile},
 	{"status gives the innermost pid and the user", test_status},
+	{"status is read to its end, however many groups are in it", test_status_of_many_groups},
 	{"the ioctl says what the text of maps says", test_ioctl_says_what_the_text_does},
+	{"a path that is too long ends no list", test_long_path},
 	{"a path inside a process' root stays inside and names a file",
 	 test_path_inside_stays_inside},
 	{"container names come out of v1 and v2 cgroup paths", test_cgroup},

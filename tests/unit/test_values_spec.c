@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What --value says, and which function of which file it is. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../../daemon/config_args.h"
@@ -214,6 +219,68 @@ static void test_running(void)
 	pp_value_site_release(&site);
 }
 
+/* A program that does nothing but wait for signals: its file. */
+static const char *make_waiting(void)
+{
+	static char path[PATH_MAX];
+	struct elf_writer w;
+
+	elf_writer_init(&w);
+	/* mov $34, %eax (pause); syscall; jmp to the first */
+	memcpy(w.text, "\xb8\x22\0\0\0\x0f\x05\xeb\xf7", 9);
+	elf_writer_symbol(&w, "waits", 0x00, 0x09, GLOBAL);
+	w.entry = WRITER_TEXT;
+	snprintf(path, sizeof(path), "%s/waiting", unit_tmpdir());
+	elf_writer_save(&w, path);
+	CU_ASSERT_FATAL(chmod(path, 0755) == 0);
+	return path;
+}
+
+/* A process that executes it; the caller ends it. -1: that cannot be done here. */
+static pid_t execute(const char *path)
+{
+	char name[] = "waiting", byte = 1;
+	char *const arguments[] = {name, NULL};
+	int failed[2];
+	pid_t pid;
+
+	CU_ASSERT_FATAL(!pipe2(failed, O_CLOEXEC));
+	pid = fork();
+	if (pid == 0) {
+		execv(path, arguments);
+		_exit(write(failed[1], &byte, 1) < 0);
+	}
+	close(failed[1]);
+	if (pid > 0 && read(failed[0], &byte, 1) != 0) {
+		CU_ASSERT_EQUAL(waitpid(pid, NULL, 0), pid);
+		pid = -1;
+	}
+	close(failed[0]);
+	return pid;
+}
+
+/* An update takes the file away: the program's name stays, without what the kernel says of that. */
+static void test_running_deleted(void)
+{
+	const char *path = make_waiting();
+	const struct pp_value_target target = {NULL, execute(path)};
+	struct pathprof_error error = {""};
+	struct pp_value_site site;
+	int r;
+
+	if (target.pid < 0) {
+		unit_skip("files of /tmp cannot be executed");
+		return;
+	}
+	CU_ASSERT_EQUAL(unlink(path), 0);
+	r = pp_value_site_find(&site, "waits:1", &target, &error);
+	CU_ASSERT_EQUAL(kill(target.pid, SIGKILL), 0);
+	CU_ASSERT_EQUAL(waitpid(target.pid, NULL, 0), target.pid);
+	CU_ASSERT_EQUAL_FATAL(r, 0);
+	CU_ASSERT_STRING_EQUAL(strrchr(site.name, '/'), "/waiting");
+	pp_value_site_release(&site);
+}
+
 /* ---------------------------------------------------------------- the order of libraries */
 
 /* Files as a dynamic linker maps them, by address: what was loaded first lies higher. */
@@ -337,6 +404,126 @@ static void test_which_library(void)
 		munmap(pages, MAPPED_BYTES);
 }
 
+#define NEEDED_MAX 150
+
+/* A file that needs libraries, and no more of an ELF file than says so. */
+struct needing {
+	Elf64_Ehdr head;
+	Elf64_Shdr sections[3]; /* none, names, dynamic */
+	Elf64_Dyn dynamic[NEEDED_MAX + 1];
+	char names[NEEDED_MAX * 128];
+};
+
+static void fill_needing(struct needing *n, size_t names_len, size_t cnt)
+{
+	n->head = (Elf64_Ehdr){.e_type = ET_DYN,
+			       .e_machine = EM_X86_64,
+			       .e_version = EV_CURRENT,
+			       .e_ehsize = sizeof(Elf64_Ehdr),
+			       .e_shoff = offsetof(struct needing, sections),
+			       .e_shentsize = sizeof(Elf64_Shdr),
+			       .e_shnum = 3,
+			       .e_shstrndx = 1};
+	memcpy(n->head.e_ident, ELFMAG, SELFMAG);
+	n->head.e_ident[EI_CLASS] = ELFCLASS64;
+	n->head.e_ident[EI_DATA] = ELFDATA2LSB;
+	n->head.e_ident[EI_VERSION] = EV_CURRENT;
+	n->sections[1] = (Elf64_Shdr){.sh_type = SHT_STRTAB,
+				      .sh_offset = offsetof(struct needing, names),
+				      .sh_size = names_len,
+				      .sh_addralign = 1};
+	n->sections[2] = (Elf64_Shdr){.sh_type = SHT_DYNAMIC,
+				      .sh_offset = offsetof(struct needing, dynamic),
+				      .sh_size = (cnt + 1) * sizeof(Elf64_Dyn),
+				      .sh_entsize = sizeof(Elf64_Dyn),
+				      .sh_link = 1,
+				      .sh_addralign = 8};
+}
+
+/* Writes one that needs up to NEEDED_MAX libraries of this machine. How many that are. */
+static size_t make_needing(const char *path)
+{
+	static struct needing n;
+	DIR *folder = opendir("/usr/lib/x86_64-linux-gnu");
+	const struct dirent *entry;
+	size_t len = 1, cnt = 0;
+	FILE *file = fopen(path, "we");
+
+	while (folder && cnt < NEEDED_MAX && (entry = readdir(folder))) {
+		if (entry->d_type != DT_REG || !strstr(entry->d_name, ".so.") ||
+		    strlen(entry->d_name) > 100)
+			continue;
+		n.dynamic[cnt++] = (Elf64_Dyn){.d_tag = DT_NEEDED, .d_un.d_val = len};
+		len += (size_t)sprintf(n.names + len, "%s", entry->d_name) + 1;
+	}
+	if (folder)
+		closedir(folder);
+	fill_needing(&n, len, cnt);
+	CU_ASSERT_FATAL(file && fwrite(&n, sizeof(n), 1, file) == 1 && fclose(file) == 0);
+	return cnt;
+}
+
+static int count_library(void *context, const struct pp_value_found *library)
+{
+	size_t *left = context;
+
+	close(library->fd);
+	return --*left == 0;
+}
+
+/* Large programs need hundreds, and none of them may be passed over in silence. */
+static void test_many_libraries(void)
+{
+	struct pp_value_target target = {.pid = getpid()};
+	char path[PATH_MAX];
+	size_t left;
+
+	snprintf(path, sizeof(path), "%s/needing", unit_tmpdir());
+	left = make_needing(path);
+	if (left < 65) {
+		unit_skip("this machine has fewer than 65 libraries");
+		return;
+	}
+	target.command = path;
+	CU_ASSERT_EQUAL(pp_value_libraries(&target, path, count_library, &left), 1);
+	CU_ASSERT_EQUAL(left, 0);
+}
+
+/* execvp() looks for a program in the current folder where $PATH has an empty part. */
+static void test_search_path(void)
+{
+	static const char *const paths[] = {"/no/such/folder:", ":/no/such/folder", "", "/no::/so"};
+	const char *program = make_program(true), *before = getenv("PATH");
+	char *kept = before ? strdup(before) : NULL;
+	int here = open(".", O_PATH | O_CLOEXEC);
+	char folder[PATH_MAX];
+
+	snprintf(folder, sizeof(folder), "%s", program);
+	CU_ASSERT_FATAL(!chmod(program, 0755) && !chdir(dirname(folder)) && here >= 0);
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		struct pathprof_error error = {""};
+		struct pp_value_site site;
+		int r;
+
+		setenv("PATH", paths[i], 1);
+		r = find(&site, "program", "guarded:2", &error);
+		CU_ASSERT_EQUAL(r, 0);
+		if (r == 0)
+			pp_value_site_release(&site);
+	}
+	setenv("PATH", "/no/such/folder", 1);
+	CU_ASSERT_EQUAL(find(&(struct pp_value_site){.fd = -1}, "program", "guarded:2",
+			     &(struct pathprof_error){""}),
+			-ENOENT);
+	if (kept)
+		setenv("PATH", kept, 1);
+	else
+		unsetenv("PATH");
+	free(kept);
+	CU_ASSERT_EQUAL(fchdir(here), 0);
+	close(here);
+}
+
 /* ---------------------------------------------------------------- the command line */
 
 /* Words split by blanks; they live until the next call. */
@@ -386,7 +573,10 @@ static const struct unit_test tests[] = {
 	{"what is not there is said with what is near", test_refused},
 	{"a file without symbols, a program that is none", test_stripped},
 	{"a running process has its program and its libraries", test_running},
+	{"a running program that was deleted keeps its name", test_running_deleted},
 	{"libraries of a process are told as it searches them", test_order},
 	{"of several libraries the one that is called is found", test_which_library},
+	{"libraries of a command are told, however many it needs", test_many_libraries},
+	{"a command is looked for as execvp() does", test_search_path},
 };
 UNIT_SUITE(values_spec, tests)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <systemd/sd-daemon.h>
 
+#include "base/children.h"
 #include "base/cleanup.h"
 #include "../../daemon/shared/config.h"
 #include "../../daemon/shared/log.h"
@@ -167,6 +168,7 @@ static int open_loop(sd_event **ret_event)
 	sigset_t set;
 
 	signal(SIGPIPE, SIG_IGN);
+	pp_children_leave_status(NULL);
 	sigemptyset(&set);
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		sigaddset(&set, ends[i]);

@@ -16,6 +16,7 @@
 #define ENV_DIRECTORY "PATHPROF_TRACE_FOLLOW"
 #define ENV_PATHS     "PATHPROF_TRACE_PATHS"
 #define ENV_CPU       "PATHPROF_TRACE_CPU"
+#define ENV_QUIET     "PATHPROF_TRACE_QUIET"
 
 struct following {
 	char links[PATH_MAX];     /* the directory of links; "": not made */
@@ -135,6 +136,8 @@ static int set_environment(const struct following *f, const struct trace_options
 		r = -ENOMEM;
 	if (r == 0 && options->cpu && setenv(ENV_CPU, options->cpu, 1) < 0)
 		r = -ENOMEM;
+	if (r == 0 && options->quiet && setenv(ENV_QUIET, "1", 1) < 0)
+		r = -ENOMEM;
 	free(longer);
 	return r;
 }
@@ -194,6 +197,11 @@ int trace_follow_link(struct trace_options *ret_options, char **argv, struct pat
 		return pathprof_fail(error, -ENAMETOOLONG, "%s: name too long", name);
 	argv[0] = program;
 	*ret_options = (struct trace_options){
-		.paths = paths, .cpu = getenv(ENV_CPU), .limit_words = UINT64_MAX, .command = argv};
+		.paths = paths,
+		.cpu = getenv(ENV_CPU),
+		.quiet = getenv(ENV_QUIET) != NULL,
+		.limit_words = UINT64_MAX,
+		.command = argv,
+	};
 	return 1;
 }

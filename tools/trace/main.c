@@ -181,11 +181,21 @@ static int open_profile(struct session *session, struct pathprof_error *error)
 	return 0;
 }
 
-/* %p in the name becomes our process id. */
+/* The last %p of a name, which no directory in front of it can be taken for; or NULL. */
+static const char *find_place(const char *name)
+{
+	const char *found = NULL;
+
+	for (const char *at = name; (at = strstr(at, "%p")); at += 2)
+		found = at;
+	return found;
+}
+
+/* The last %p in the name becomes our process id. */
 static int name_file(struct session *session, struct pathprof_error *error)
 {
 	const char *name = session->options.paths;
-	const char *place = name ? strstr(name, "%p") : NULL;
+	const char *place = name ? find_place(name) : NULL;
 	char pid[16] = "";
 
 	if (!name)
