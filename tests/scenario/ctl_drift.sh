@@ -153,6 +153,18 @@ run 0 baseline list --json
 holds 'list' <<'END'
 assert [(b["name"], b["samples"]) for b in j] == [("good", 1000)], j
 END
+# A profile file that another program made has several windows, and no note.
+cp known.db baselines/several.baseline
+run 0 baseline list --json
+holds 'a list with a profile file of several windows' <<'END'
+b = {x["name"]: x for x in j}["several"]
+assert b["samples"] == 3000 and b["end_ns"] - b["begin_ns"] == 7260 * 10**9 and not b["note"], b
+END
+rm -f baselines/several.baseline*
+run 0 baseline set part --comm alpha --container web-1
+grep -q "^baseline 'part': the beginning to now, comm alpha, container web-1 of .*known.db$" got ||
+	fail 'baseline: not said of what it is'
+run 0 baseline rm part
 run 0 compare baseline:good window:3 --json
 holds 'baseline' <<'END'
 assert j["figures"]["kl_bits"] < 1e-12 and j["figures"]["coverage_static"] == 1

@@ -235,10 +235,11 @@ for _ in $(seq 1200); do
 	sleep 0.05
 done
 "$known" "$db" status "{\"pid\":$daemon,\"updated_ns\":$now,\"window_s\":60,\"budget_ratio\":0.005,
-	\"overhead_ratio\":0.0042,\"drops\":{\"budget\":7},\"version\":\"\\u001b[2Jx\"}"
+	\"overhead_ratio\":0.0042,\"busy_cpus\":0.2,\"cpus\":2,\"drops\":{\"budget\":7},\"version\":\"\\u001b[2Jx\"}"
 run 0 --db "$db" status
 grep -q 'x1b\[2Jx: running, process' "$dir/got" || fail "status: not running"
 grep -q '0.420% of CPU time in the last window.*budget 0.500%' "$dir/got" || fail "status: overhead"
+grep -q '0.20 CPUs counted as busy (0.20 at least)' "$dir/got" || fail "status: busy CPUs"
 grep -q 'drops  *budget 7' "$dir/got" || fail "status: drops"
 run 0 --db "$db" status --json
 python3 -c 'import json, sys; assert json.load(open(sys.argv[1]))["state"] == "running"' "$dir/got" ||

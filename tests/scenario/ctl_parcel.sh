@@ -84,6 +84,24 @@ begin=$(sqlite3 "$dir/known.db" "SELECT max(end_ns) / 1000000000 FROM windows")
 run 0 --db "$dir/known.db" parcel write --since "@$((begin - 1))" -o "$dir/late"
 [ "$(ls "$dir/late" | wc -l)" = 1 ] || fail "--since: $(ls "$dir/late")"
 
+# Code in no known function that the clock of one host alone found: no other host has it.
+for host in 1 2; do
+	cp "$dir/known.db" "$dir/host.db"
+	sqlite3 "$dir/host.db" "UPDATE meta SET value = printf('%016x%016x', $host * 7919, $host) WHERE name = 'identity'"
+	[ $host = 2 ] || sqlite3 "$dir/host.db" "
+		INSERT INTO binaries(build_id, kind, name, last_window)
+			SELECT x'cccccccccccccccccccccccccccccccccccccccc', 1, '/nonexistent/ghost', max(id) FROM windows;
+		INSERT INTO clock_counts(window, binary, place, process, samples)
+			SELECT window, (SELECT max(id) FROM binaries), 4096, min(process), 100 FROM clock_counts GROUP BY window;
+		UPDATE windows SET clock_samples = clock_samples + 100"
+	run 0 --db "$dir/host.db" parcel write --name web$host -o "$dir/ghosts"
+	run 0 parcel add -o "$dir/ghosts.db" "$dir"/ghosts/*.parcel
+	rm -r "$dir/ghosts"
+done
+run 0 --db "$dir/ghosts.db" top --by functions --since @0
+grep -qE '^ *4\.76% +[0-9.]+% +- +0 +1 +0 +\[ghost\] ' "$dir/got" || fail "a function of one host: $(cat "$dir/got")"
+grep -qE '^ *16\.59% .* 3600 +2 +1 +alpha\+0x1000 ' "$dir/got" || fail "a function of two hosts: $(cat "$dir/got")"
+
 # ---------------------------------------------------------------- a real program
 # The program that records finds the daemon beside itself, which the one under test may not.
 cat >"$dir/work.sh" <<'END'

@@ -41,6 +41,14 @@ record
 cmp -s got expected.bz2 || fail "the program's output was changed"
 grep -q 'Hottest functions' said || fail "no report on standard error"
 [ -e pathprof.db ] || fail "no pathprof.db"
+# Jobs in the background of a script ignore interrupts, and so does what they run.
+for ignored in 0 1; do
+	python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN if sys.argv[1] == "1" else signal.SIG_DFL)
+os.execv(sys.argv[2], sys.argv[2:])' $ignored "$ctl" record --no-report -o signals.db -- grep SigIgn /proc/self/status >signals 2>said ||
+		fail "record of a program that tells its signals: $(cat said)"
+	[ $(($((0x$(cut -f 2 signals))) >> 1 & 1)) = $ignored ] || fail "SIGINT ignored before: $ignored; in the program: $(cat signals)"
+done
 run 0 --db pathprof.db db check
 
 # The exported functions take about a tenth of the time, the rest is static and has no symbol: what

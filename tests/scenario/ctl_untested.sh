@@ -11,6 +11,7 @@ if ! command -v qemu-x86_64 >/dev/null; then
 	echo "skip $name: no qemu-x86_64 (apt install qemu-user)"
 	exit 0
 fi
+command -v sqlite3 >/dev/null || { echo "skip $name: no sqlite3 (apt install sqlite3)" && exit 0; }
 cd "$dir"
 
 # Each letter of the arguments runs something; nothing is optimised, so a branch is where it stands.
@@ -105,6 +106,84 @@ found 'new entry' "$(($(line 'new entry') + 1))" loop 150
 kinds piece
 found combination "$(line combination)" pick 150
 found 'new code' "$(line 'new code')" code 150
+
+# A table is cut off at 20 lines, and says so; JSON and SARIF have all, unless a number is given.
+{
+	echo 'static volatile int sink;'
+	for i in {1..25}; do echo "__attribute__((noinline)) void f$i(int a) { if (a) sink += $i; }"; done
+	echo 'int main(int argc, char **argv) { for (int i = 0; i < 9; i++) {'
+	for i in {1..25}; do echo "f$i(argc > 1);"; done
+	echo '} return 0; }'
+} >many.c
+${CC:-gcc} -O0 -g -Wl,--build-id -o many many.c
+timeout 120 "$tracer" --paths many_some.paths -- ./many </dev/null
+timeout 120 "$tracer" --paths many_more.paths -- ./many more </dev/null
+found_in() { # WHAT: functions of many.c
+	run 0 --db many_more.paths untested many_some.paths --binary many "$@" --graph-cache "$dir/graphs"
+	grep -oE '\bf[0-9]+\b' "$dir/got" | sort -u | wc -l
+}
+[ "$(found_in)" = 20 ] && grep -q ' more: -n 0 shows all$' "$dir/got" || fail "a table of many: $(cat "$dir/got")"
+for form in --json --sarif; do
+	[ "$(found_in $form)" = 25 ] || fail "$form has not all: $(cat "$dir/got")"
+	[ "$(found_in $form -n 7)" = 7 ] || fail "$form -n 7: $(cat "$dir/got")"
+done
+
+# Calls with a word of CET or MPX in front cut paths as all calls do: of these the pieces were tested.
+cat >marked.c <<'END'
+#include <stdlib.h>
+static volatile int sink;
+void leaf(void)
+{
+	sink += 1;
+}
+#define CALL(prefix) \
+	__asm__ volatile(prefix " call *%0" ::"r"(leaf) \
+			 : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory")
+static __attribute__((noinline)) void tracked(int a, int b)
+{
+	if (a)
+		sink += 2;
+	CALL("notrack");
+	if (b)
+		sink += 3;
+}
+static __attribute__((noinline)) void bounded(int a, int b)
+{
+	if (a)
+		sink += 4;
+	CALL("bnd");
+	if (b)
+		sink += 5;
+}
+int main(int argc, char **argv)
+{
+	for (int round = atoi(argv[1]); round; round--) {
+		for (int i = 0; i < 2; i++) {
+			tracked(i, i);
+			bounded(i, i);
+		}
+		if (argc > 2) {
+			tracked(1, 0);
+			bounded(1, 0);
+		}
+	}
+	return 0;
+}
+END
+${CC:-gcc} -O0 -g -mno-red-zone -Wl,--build-id -o marked marked.c
+objcopy --redefine-sym 'bounded=bounded{0}' marked # as a lambda's name has them
+timeout 120 "$tracer" --paths marked_some.paths -- ./marked 50 </dev/null
+timeout 120 "$tracer" --paths marked_more.paths -- ./marked 50 more </dev/null
+run 0 --db marked_more.paths untested marked_some.paths --binary marked -n 0 --json
+[ "$(grep -cE '"function": "(tracked|bounded\{0\})"' "$dir/got")" = 2 ] || fail "paths over marked calls: $(cat "$dir/got")"
+run 0 --db marked_more.paths untested marked_some.paths --binary marked -n 0 --sarif --graph-cache "$dir/graphs"
+grep -qE '"text": ".* untested paths by bounded\{\{0\}\} \(' "$dir/got" && grep -q '"fullyQualifiedName": "bounded{0}"' "$dir/got" ||
+	fail "braces in a message: $(cat "$dir/got")"
+# Without the pieces of the run they are cut out of its paths, as those of samples are.
+sqlite3 marked_more.paths 'DELETE FROM piece_counts; DELETE FROM segment_counts'
+run 0 --db marked_more.paths untested marked_some.paths --binary marked --unit piece -n 0 --json
+grep -q '"function": "main"' "$dir/got" && ! grep -qE '"function": "(tracked|bounded)' "$dir/got" ||
+	fail "pieces over marked calls: $(cat "$dir/got")"
 
 # Segments: pieces that were tested one by one, and not one behind the other; a call that led elsewhere, and the way
 # back from there; the beginning of a loop that tests never went around. Each is on the line of the branch or call.

@@ -193,6 +193,12 @@ for locale in C C.UTF-8; do
 	fi
 done
 
+# Nor do tags and other characters without a shape, which would let two names look alike.
+cp "$PATHPROF_DB" "$dir/shapeless.db"
+sqlite3 "$dir/shapeless.db" "UPDATE processes SET comm = 'al' || char(0xe0061) || 'p' || char(0x180e) || 'h' || char(0xfff9) WHERE pid = 4242"
+LC_ALL=C.UTF-8 "$ctl" --db "$dir/shapeless.db" processes >"$dir/got"
+grep -qF 'al\xf3\xa0\x81\xa1p\xe1\xa0\x8eh\xef\xbf\xb9 ' "$dir/got" || fail "characters without a shape: $(cat "$dir/got")"
+
 # On a terminal of 80 columns no line is longer, and names are cut in the middle.
 script -qc "stty cols 80; LC_ALL=C $ctl --color=never paths" /dev/null </dev/null |
 	tr -d '\r' | grep -v '^pathprofctl: ' >"$dir/got"
@@ -284,6 +290,53 @@ cat >"$dir/want" <<END
 $sources
 END
 expect "binaries by time"
+
+# A path without instructions has no TIME, but its function has, whoever called it.
+cp "$db" "$dir/timeless.db"
+sqlite3 "$dir/timeless.db" "
+	INSERT INTO paths(binary, start, length, outcomes, last_window)
+		SELECT binary, start, 1, 0, last_window FROM paths WHERE id = 4;
+	INSERT INTO path_counts(window, path, process, samples, weight)
+		SELECT window, (SELECT max(id) FROM paths), process, 20, 20 FROM path_counts WHERE path = 4"
+run 0 --db "$dir/timeless.db" top --by callers --since @0
+grep -qE '^20\.00% +1\.43% +5\.88% +180 +Main::run\(int\) ' "$dir/got" || fail "a path without TIME: $(cat "$dir/got")"
+
+# Windows with clocks of their own: the figure is the fastest one's.
+cp "$db" "$dir/clocks.db"
+sqlite3 "$dir/clocks.db" 'UPDATE windows SET clock_hz = 49 WHERE id = 2'
+run 0 --db "$dir/clocks.db" paths -n 1
+grep -q '^TIME: 3000 samples of a clock set to up to 99 a second of each CPU' "$dir/got" ||
+	fail "clocks that differ: $(cat "$dir/got")"
+
+# Of generated code that the clock alone saw RUNS are not known, nor are those of two processes. A
+# table names four owners of a binary's files and says that there are more; JSON names all.
+cp "$db" "$dir/generated.db"
+python3 - "$dir/generated.db" <<'END' || fail "no second process with generated code"
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+jit, = db.execute("SELECT id FROM binaries WHERE name = 'jit:4242'").fetchone()
+other = db.execute("INSERT INTO binaries(build_id, kind, name, last_window) SELECT x'18', kind,"
+                   " 'jit:5555', last_window FROM binaries WHERE id = ?", (jit,)).lastrowid
+db.execute("DELETE FROM path_counts WHERE path IN (SELECT id FROM paths WHERE binary = ?)", (jit,))
+db.execute("UPDATE clock_counts SET binary = ? WHERE binary = ? AND place ="
+           " (SELECT max(place) FROM clock_counts WHERE binary = ?)", (other, jit, jit))
+for owner in range(4000000001, 4000000007):
+    db.execute("INSERT INTO window_files SELECT min(w.id), b.id, ?, 0, 0 FROM windows w, binaries b"
+               " WHERE b.name LIKE '%/alpha'", (owner,))
+db.commit()
+END
+run 0 --db "$dir/generated.db" binaries
+grep -qE '^25\.00% +[0-9.]+% +- +0 +jit: \(generated code of 2 processes\) ' "$dir/got" || {
+	cat "$dir/got"
+	fail "binaries: RUNS of generated code of which no path was seen"
+}
+grep -q ' 4000000001+4000000002+4000000003+4000000004+\.\.\. ' "$dir/got" || fail "binaries: owners"
+run 0 --db "$dir/generated.db" binaries --json
+python3 - "$dir/got" <<'END' || fail "binaries: owners in JSON"
+import json, sys
+alpha, = [b for b in json.load(open(sys.argv[1])) if b["binary"]["name"].endswith("/alpha")]
+assert alpha["owners"] == list(range(4000000001, 4000000007)), alpha
+END
 
 run 0 processes
 cat >"$dir/want" <<END
@@ -440,6 +493,14 @@ expect "windows sampled on branches"
 run 0 --db "$dir/branches.db" paths --json -n 1
 grep -q '"runs_half_rate": null, "runs_twice_rate": null, "basis": "branches", "kind": "branches"' \
 	"$dir/got" || fail "sampled on branches: rates matter"
+# Without bursts paths were counted, and where there are none another tool counted branches.
+cp "$dir/branches.db" "$dir/counted.db"
+sqlite3 "$dir/counted.db" 'UPDATE windows SET bursts = 0'
+run 0 --db "$dir/counted.db" paths -n 1
+grep -qx 'RUNS: exact counts, of every path that ran.' "$dir/got" || fail "counted paths: $(cat "$dir/got")"
+sqlite3 "$dir/counted.db" 'UPDATE windows SET paths = 0; DELETE FROM path_counts'
+run 0 --db "$dir/counted.db" top --by edges --since @0
+grep -qx 'SHARE: of the branches taken in counts of another tool.' "$dir/got" || fail "counted branches: $(cat "$dir/got")"
 run 0 --db "$dir/branches.db" paths --sort time -n 1
 grep -q 'sort time: TIME is not known of what is selected' "$dir/said" || fail "--sort time: not said that it is not known"
 
@@ -475,6 +536,10 @@ grep -q 'nothing matches: the windows there are lie between ' "$dir/said" || fai
 run 0 --db "$dir/mixed.db" paths --comm nobody-is-called-so
 grep -q 'nothing matches: [1-9][0-9]* bursts were taken in [1-9]' "$dir/said" || fail "--comm: none"
 sqlite3 "$dir/mixed.db" 'UPDATE windows SET bursts = 0; DELETE FROM window_drops' &&
+	run 0 --db "$dir/mixed.db" paths --comm nobody-is-called-so
+grep -q 'nothing matches: 6000 paths were counted in 6 windows of that time, none of what' "$dir/said" ||
+	fail "exact counts, of somebody else"
+sqlite3 "$dir/mixed.db" 'UPDATE windows SET paths = 0' &&
 	run 0 --db "$dir/mixed.db" paths --comm nobody-is-called-so
 grep -q 'nothing matches: in [1-9][0-9]* windows nothing that is watched computed long enough to be seen: it slept' "$dir/said" ||
 	fail "idle windows"

@@ -49,4 +49,23 @@ chmod +x "$tmp/late/bin/pathprofd"
 : >"$tmp/late/said"
 BUILD=$tmp/late DURATION=4 "$here/tools/demo" >"$tmp/late/said" 2>&1 </dev/null || not_ok late-daemon "status $?"
 check late-daemon-is-waited-for "$(cat "$tmp/late/said")" grep -q '^== hottest functions ==' "$tmp/late/said"
+
+# One that ends while it is watched: what it said is told. Its database is "there" once it has ended.
+mkdir -p "$tmp/ended/bin"
+cat >"$tmp/ended/bin/pathprofd" <<END
+#!/bin/sh
+echo \$\$ >"$tmp/ended/pid"
+echo none >"\$2"
+echo 'a reason of its own' >&2
+exit 7
+END
+cat >"$tmp/ended/bin/pathprofctl" <<END
+#!/bin/sh
+while grep -q '^State:.[^Z]' "/proc/\$(cat "$tmp/ended/pid")/status" 2>/dev/null; do sleep 0.1; done
+END
+chmod +x "$tmp"/ended/bin/*
+status=0
+BUILD=$tmp/ended DURATION=1 "$here/tools/demo" >"$tmp/ended/said" 2>&1 </dev/null || status=$?
+check ended-daemon "status $status, $(cat "$tmp/ended/said")" [ $status = 1 ]
+check ended-daemon-is-told "$(cat "$tmp/ended/said")" grep -q '^a reason of its own$' "$tmp/ended/said"
 finish

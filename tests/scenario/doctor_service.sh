@@ -42,6 +42,11 @@ unit failed exit-code 78 0 '/etc/pathprof/pathprofd.conf:3: Overhed: no such key
 doctor settings 1 '^no +service: failed -- /etc/pathprof/pathprofd.conf:3: Overhed.*exit status 78.*--check-config'
 unit activating watchdog 0 0 'step: busy'
 doctor watchdog 1 '^no +service: it ends and is started again -- step: busy \(result watchdog.*WatchdogSec='
+# Nothing has ended yet: the start takes its time.
+unit activating success 0 0 ''
+doctor starting "$([ "$(getent passwd pathprof)" ] && echo 0 || echo 1)" '^warn +service: it is starting -- it has not said yet'
+sed -i 's/^NRestarts=.*/NRestarts=2/' "$UNIT_SAYS"
+doctor starting-again 1 '^no +service: it ends and is started again --'
 unit inactive success 0 0 ''
 doctor stopped 1 '^no +service: not running -- .*systemctl enable --now pathprofd'
 echo -e 'LoadState=not-found\nActiveState=inactive' >"$UNIT_SAYS"
@@ -157,6 +162,8 @@ if [ -e /var/lib/pathprof-relay ]; then
 	echo "skip status-relay-failed: this machine has notes of a relay of its own"
 else
 	status failed 'relay +missing: failed: Exec=/no/such/hook: No such file or directory \(result exit-code, exit status 78\); 1 alert waits: mend the setting .*systemctl restart pathprof-relay'
+	echo -e 'LoadState=loaded\nActiveState=activating\nResult=success\nNRestarts=0' >"$RELAY_SAYS"
+	status starting 'relay +missing: it is starting; 1 alert waits$'
 	echo -e 'LoadState=loaded\nActiveState=inactive' >"$RELAY_SAYS"
 	status stopped 'relay +missing: not running; 1 alert waits: systemctl restart pathprof-relay'
 	echo -e "LoadState=loaded\nActiveState=active\nStatusText=exec: 0 told, 1 wait" >"$RELAY_SAYS"
@@ -233,4 +240,8 @@ happens 'fire /bin/three'
 wait_for 60 relay_says 'exec: 0 told, .* [1-9][0-9]* given up' || not_ok hook "$(cat "$tmp/status")"
 doctor hook-fails 1 "^no +service network: Exec=$tmp/hook -- exec: 0 told.*, fails since 20[0-9-]+ [0-9:]+ \\(it failed with status 3: no ticket system here\\)"
 stop_relay
+# A hook's words may begin as the account of another sink does.
+settings "[Tell]\nExec=$tmp/hook\nWebhook=$url/hook\n"
+printf '%s\n' LoadState=loaded ActiveState=active "StatusText=exec: 0 told, 1 wait, 0 given up, fails since 2026-01-01 00:00:00 (it failed with status 3: webhook: 9 told); webhook: 0 told, 1 wait, 0 given up; pathprofd is there" >"$RELAY_SAYS"
+doctor hook-says-webhook 1 "^ok +service network: Webhook=$url/hook, webhook: 0 told, 1 wait, 0 given up$"
 finish

@@ -71,6 +71,31 @@ rm deleted
 named deleted
 nameless deleted
 
+# More processes of that name, all of another build, than are looked into: that is said.
+crowd=()
+trap '[ -z "$pid" ] || kill $pid 2>/dev/null; [ ${#crowd[@]} = 0 ] || kill "${crowd[@]}" 2>/dev/null; cleanup' EXIT
+mkdir crowd
+printf '#include <unistd.h>\nint main(void) { return pause(); }\n' >pause.c
+gcc -o crowd/deleted pause.c
+for _ in $(seq 33); do
+	crowd/deleted &
+	pid=$!
+	crowd+=("$pid")
+	runs '*/crowd/deleted'
+	ticks=$(sed 's/.*) //' /proc/$pid/stat | cut -d ' ' -f 20)
+	sqlite3 db "INSERT INTO processes(boot, pid, start_time, exec_cnt, comm, container, binary, last_window)
+		SELECT boot, $pid, $ticks, 0, 'crowd', '', binary, last_window FROM processes LIMIT 1;
+		CREATE TEMP TABLE one AS SELECT * FROM path_counts LIMIT 1;
+		UPDATE one SET process = (SELECT max(id) FROM processes);
+		INSERT INTO path_counts SELECT * FROM one;"
+done
+pid=
+run 0 --db db top --by functions --since -1h -n 0
+grep -q '/deleted: .*not found in 32 processes' said || { cat said; fail "more processes than are tried: nothing is said"; }
+kill "${crowd[@]}"
+wait "${crowd[@]}" 2>/dev/null || true
+crowd=()
+
 cp spin changed
 ./changed &
 pid=$!

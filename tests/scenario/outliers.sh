@@ -139,6 +139,19 @@ add
 grep -q '^hosts run each program in one way' "$dir/table" || fail "hosts that only scatter: $(cat "$dir/table")"
 ! "$ctl" --db "$dir/known.db" modes >"$dir/table" 2>"$dir/err" && grep -q 'has 0 hosts' "$dir/err" || fail "modes of no hosts: $(cat "$dir/err")"
 
+# Hosts that differ in the paths of one function, whose share stays.
+rm -f "$dir"/known.db*
+printf 'path %x 20 1000\n' 4096 4160 | "$known" "$dir/known.db" code /bin/true
+sqlite3 "$dir/known.db" 'UPDATE paths SET start = 4096, length = id - (SELECT min(id) FROM paths)'
+for i in 1 2 3; do flow_to=1 host $i 6000 "$([ $i = 3 ] && echo 0.8 || echo 0)"; done
+add
+named web3
+grep -q "^web3 .*paths, no function's share by 1%" "$dir/table" || fail "a function whose share stays: $(cat "$dir/table")"
+for i in 1 2 3 4; do flow_to=1 host $i 6000 "$([[ $i == [23] ]] && echo 0.8 || echo 0)"; done
+add
+"$ctl" --db "$dir/fleet.db" modes >"$dir/table" 2>&1
+[ "$(grep -c "^true .*paths, no function's share by 1%" "$dir/table")" = 2 ] || fail "modes of one function: $(cat "$dir/table")"
+
 for i in 1 2; do host $i 4000 0; done
 add
 ! "$ctl" --db "$dir/fleet.db" outliers >"$dir/table" 2>"$dir/err" || fail "two hosts are judged"

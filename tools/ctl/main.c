@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/children.h"
 #include "base/options.h"
 #include "code/keeper.h"
 #include "code/symbols.h"
@@ -389,8 +390,7 @@ int main(int argc, char **argv)
 	setlocale(LC_ALL, "");
 	setlocale(LC_NUMERIC, "C");
 	signal(SIGPIPE, SIG_IGN);
-	/* A process that ignores SIGCHLD, which is inherited, cannot learn how a child ended. */
-	signal(SIGCHLD, SIG_DFL);
+	pp_children_leave_status(NULL);
 	ctl_term_init(STDOUT_FILENO, CTL_COLOR_AUTO);
 	return finish(run(argc, argv));
 }

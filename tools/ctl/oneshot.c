@@ -80,35 +80,58 @@ void oneshot_push_option(struct oneshot_arguments *arguments, const char *name, 
 	oneshot_push(arguments, value);
 }
 
+/* The dispositions that the caller had set: a shell lets jobs in the background ignore both. */
+struct terminal_signals {
+	struct sigaction interrupt, quit;
+};
+
 /* The program decides what an interrupt means; this process waits for it. */
-static void hold_signals(void (*handler)(int))
+static void hold_signals(struct terminal_signals *ret_before)
 {
-	signal(SIGINT, handler);
-	signal(SIGQUIT, handler);
+	const struct sigaction ignoring = {.sa_handler = SIG_IGN};
+
+	sigaction(SIGINT, &ignoring, &ret_before->interrupt);
+	sigaction(SIGQUIT, &ignoring, &ret_before->quit);
+}
+
+static void release_signals(const struct terminal_signals *before)
+{
+	sigaction(SIGINT, &before->interrupt, NULL);
+	sigaction(SIGQUIT, &before->quit, NULL);
+}
+
+static _Noreturn void become(const char *program, char **arguments)
+{
+	signal(SIGPIPE, SIG_DFL);
+	execvp(program, arguments);
+	ctl_fail("%s: %s: install it beside pathprofctl or in PATH", program, strerror(errno));
+	_exit(CTL_FAILURE);
+}
+
+static int wait_for(const char *verb, pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return ctl_fail("%s: wait: %s", verb, strerror(errno));
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 int oneshot_run(const char *verb, char **arguments)
 {
-	char *program = oneshot_program(arguments[0]);
-	int status;
+	_cleanup_free_ char *program = oneshot_program(arguments[0]);
+	struct terminal_signals before;
 	pid_t pid;
+	int result;
 
-	hold_signals(SIG_IGN);
+	hold_signals(&before);
 	pid = fork();
-	if (pid < 0)
-		return ctl_fail("%s: fork: %s", verb, strerror(errno));
 	if (pid == 0) {
-		signal(SIGPIPE, SIG_DFL);
-		hold_signals(SIG_DFL);
-		execvp(program, arguments);
-		ctl_fail("%s: %s: install it beside pathprofctl or in PATH", program,
-			 strerror(errno));
-		_exit(CTL_FAILURE);
+		release_signals(&before);
+		become(program, arguments);
 	}
-	free(program);
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return ctl_fail("%s: wait: %s", verb, strerror(errno));
-	hold_signals(SIG_DFL);
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	result = pid < 0 ? ctl_fail("%s: fork: %s", verb, strerror(errno)) : wait_for(verb, pid);
+	release_signals(&before);
+	return result;
 }

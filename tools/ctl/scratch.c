@@ -13,7 +13,8 @@
 int scratch_make(char **ret_directory, struct pathprof_error *error)
 {
 	const char *parent = getenv("TMPDIR");
-	_cleanup_free_ char *directory = ctl_printf("%s/pathprof-XXXXXX", parent ?: "/tmp");
+	_cleanup_free_ char *directory =
+		ctl_printf("%s/pathprof-XXXXXX", parent && *parent ? parent : "/tmp");
 
 	if (!mkdtemp(directory))
 		return pathprof_fail(error, -errno, "%s: %s", directory, strerror(errno));

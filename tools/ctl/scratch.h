@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A directory of one's own for a database that lives as long as the command: SQLite has to seek and
- * to lock, which a pipe cannot. It is made in $TMPDIR, else /tmp, for its owner alone.
+ * to lock, which a pipe cannot. It is made in $TMPDIR, or in /tmp where that is unset or empty, for
+ * its owner alone.
  */
 #ifndef CTL_SCRATCH_H
 #define CTL_SCRATCH_H

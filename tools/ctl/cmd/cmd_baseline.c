@@ -34,10 +34,35 @@ static int need_operands(const struct ctl_options *options, int cnt)
 
 /* ---------------------------------------------------------------- set */
 
+/* ", comm nginx, container web": what selects beside the times; "" if nothing does. */
+static char *parts_of(const struct pathprof_filter *f)
+{
+	const char *const parts[][2] = {
+		{"", f->binary},
+		{"comm ", f->comm},
+		{"container ", f->container},
+		{"workload ", f->workload},
+		{"host ", f->host},
+		{"labels ", f->labels},
+		{"kind ", f->kind ? pathprof_window_kind_name(f->kind) : NULL},
+	};
+	char *text = f->pid ? ctl_printf(", pid %" PRIu32, f->pid) : ctl_strdup("");
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		char *before = text;
+
+		if (!parts[i][1] || !parts[i][1][0])
+			continue;
+		text = ctl_printf("%s, %s%s", before, parts[i][0], parts[i][1]);
+		free(before);
+	}
+	return text;
+}
+
 static char *note_of(const struct ctl_options *options)
 {
-	_cleanup_free_ char *db = ctl_db_path(options);
 	const struct pathprof_filter *filter = &options->filter;
+	_cleanup_free_ char *db = ctl_db_path(options), *parts = parts_of(filter);
 	char since[32] = "the beginning", until[32] = "now";
 
 	if (filter->since_ns)
@@ -45,9 +70,8 @@ static char *note_of(const struct ctl_options *options)
 	if (filter->until_ns)
 		text_time(until, sizeof(until), filter->until_ns);
 	if (filter->window)
-		return ctl_printf("window %" PRId64 " of %s", filter->window, db);
-	return ctl_printf("%s to %s%s%s of %s", since, until, filter->binary ? ", " : "",
-			  filter->binary ? filter->binary : "", db);
+		return ctl_printf("window %" PRId64 "%s of %s", filter->window, parts, db);
+	return ctl_printf("%s to %s%s of %s", since, until, parts, db);
 }
 
 static int extract(const struct ctl_options *options, struct pathprof_store *store,
@@ -133,8 +157,8 @@ static int rm(const struct ctl_options *options)
 
 struct baseline {
 	char *name, *note;
-	int64_t begin_ns, end_ns;
-	uint64_t samples, binary_cnt;
+	int64_t begin_ns, end_ns; /* of all of its windows */
+	uint64_t window_cnt, samples, binary_cnt;
 	struct pathprof_error why; /* it cannot be read */
 };
 
@@ -142,8 +166,11 @@ static int take_window(void *context, const struct pathprof_window_row *row)
 {
 	struct baseline *baseline = context;
 
-	baseline->begin_ns = row->begin_ns;
-	baseline->end_ns = row->end_ns;
+	if (!baseline->window_cnt || row->begin_ns < baseline->begin_ns)
+		baseline->begin_ns = row->begin_ns;
+	if (!baseline->window_cnt || row->end_ns > baseline->end_ns)
+		baseline->end_ns = row->end_ns;
+	baseline->window_cnt++;
 	return 0;
 }
 
@@ -154,6 +181,13 @@ static int take_binary(void *context, const struct pathprof_binary_row *row)
 	baseline->samples += row->samples;
 	baseline->binary_cnt++;
 	return 0;
+}
+
+/* Profile files that `baseline set` did not make may have no note. */
+static void read_note(struct baseline *baseline, struct pathprof_store *store)
+{
+	if (pathprof_store_note(store, &baseline->note, &baseline->why) == -ENOENT)
+		baseline->why = (struct pathprof_error){""};
 }
 
 static void read_baseline(struct baseline *baseline, const char *file)
@@ -169,7 +203,7 @@ static void read_baseline(struct baseline *baseline, const char *file)
 		r = pathprof_store_binaries(store, &everything, take_binary, baseline,
 					    &baseline->why);
 	if (r == 0)
-		(void)pathprof_store_note(store, &baseline->note, &baseline->why);
+		read_note(baseline, store);
 	else if (!baseline->why.text[0])
 		pathprof_fail(&baseline->why, r, "%s", strerror(-r));
 }

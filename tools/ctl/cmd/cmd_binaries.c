@@ -14,7 +14,7 @@
 #include "../view/view.h"
 
 #define ELSEWHERE_CNT 3 /* rows besides the binaries */
-#define OWNERS_MAX    4 /* that are shown */
+#define OWNERS_MAX    4 /* that a table shows */
 
 /* A binary, or what is in none. */
 struct row {
@@ -22,8 +22,8 @@ struct row {
 	const struct shares_binary *binary;
 	const char *name;
 	int64_t first_seen_ns, last_seen_ns; /* of paths; 0: none was seen */
-	uint32_t owners[OWNERS_MAX];         /* of the files behind it */
-	uint32_t owner_cnt;
+	uint32_t *owners;                    /* of the files behind it, seen most first */
+	size_t owner_cnt, owner_room;
 	struct figures figures;
 };
 
@@ -42,13 +42,13 @@ static void time_cell(struct view_query *query, int64_t ns)
 	table_cell(query->table, CTL_DIM, "%s", ns ? text_time(when, sizeof(when), ns) : "-");
 }
 
-/* "root", "1000+nobody", "?" for who is not known, "-" where nobody was told of. */
+/* "root", "1000+nobody", "?": not known, "-": nobody was told of, "+...": there are more. */
 static char *owners_text(const struct row *row, char *text, size_t size)
 {
-	size_t at = 0;
+	size_t at = 0, cnt = row->owner_cnt < OWNERS_MAX ? row->owner_cnt : OWNERS_MAX;
 
 	snprintf(text, size, "-");
-	for (uint32_t i = 0; i < row->owner_cnt && at < size; i++) {
+	for (size_t i = 0; i < cnt && at < size; i++) {
 		const uint32_t owner = row->owners[i];
 		const struct passwd *user =
 			owner == PATHPROF_OWNER_UNKNOWN ? NULL : getpwuid(owner);
@@ -60,12 +60,14 @@ static char *owners_text(const struct row *row, char *text, size_t size)
 
 		at += n > 0 ? (size_t)n : 0;
 	}
+	if (cnt < row->owner_cnt && at < size)
+		snprintf(text + at, size - at, "+...");
 	return text;
 }
 
 static void add_cells(struct view_query *query, const struct row *row)
 {
-	char hex[PATHPROF_BUILD_ID_TEXT_LEN], owners[128];
+	char hex[PATHPROF_BUILD_ID_TEXT_LEN], owners[48 * OWNERS_MAX];
 
 	table_row(query->table, row->id);
 	view_figure_cells(query, &row->figures);
@@ -88,7 +90,7 @@ static void add_owners(json_t *object, const struct row *row)
 {
 	json_t *owners = json_array();
 
-	for (uint32_t i = 0; i < row->owner_cnt; i++)
+	for (size_t i = 0; i < row->owner_cnt; i++)
 		json_array_append_new(owners, row->owners[i] == PATHPROF_OWNER_UNKNOWN
 						      ? json_null()
 						      : json_integer(row->owners[i]));
@@ -141,11 +143,11 @@ static int take_file(void *context, const struct pathprof_file_row *row)
 
 	if (!known)
 		return 0;
-	for (uint32_t i = 0; i < known->owner_cnt; i++)
+	for (size_t i = 0; i < known->owner_cnt; i++)
 		if (known->owners[i] == row->file.owner)
 			return 0;
-	if (known->owner_cnt < OWNERS_MAX)
-		known->owners[known->owner_cnt++] = row->file.owner;
+	ctl_grow(&known->owners, known->owner_cnt, &known->owner_room);
+	known->owners[known->owner_cnt++] = row->file.owner;
 	return 0;
 }
 
@@ -173,6 +175,8 @@ static void add_runs(struct figures *sum, const struct figures *part)
 {
 	if (isnan(part->runs.value))
 		return;
+	if (isnan(sum->runs.value))
+		sum->runs = (struct pathprof_share){0};
 	sum->runs.value += part->runs.value;
 	sum->runs.low += part->runs.low;
 	sum->runs.high += part->runs.high;
@@ -182,7 +186,7 @@ static void add_runs(struct figures *sum, const struct figures *part)
 static void add_generated(struct rows *rows)
 {
 	const struct shares *shares = rows->query->shares;
-	struct row all = {.name = rows->generated_name};
+	struct row all = {.name = rows->generated_name, .figures.runs = {NAN, NAN, NAN}};
 	uint64_t clock_samples = 0;
 
 	if (rows->generated_cnt < 2 || rows->query->json)
@@ -241,6 +245,13 @@ static void emit(struct rows *rows)
 	}
 }
 
+static void release(struct rows *rows)
+{
+	for (size_t i = 0; i < rows->cnt; i++)
+		free(rows->list[i].owners);
+	free(rows->list);
+}
+
 static int rows(struct view_query *query, struct pathprof_error *error)
 {
 	struct rows rows = {.query = query};
@@ -255,7 +266,7 @@ static int rows(struct view_query *query, struct pathprof_error *error)
 		r = pathprof_store_files(query->store, &every, take_file, &rows, error);
 	if (r == 0)
 		emit(&rows);
-	free(rows.list);
+	release(&rows);
 	return r;
 }
 

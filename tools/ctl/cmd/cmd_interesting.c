@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * pathprofctl interesting: the paths that programs built with pathprof-cc ran, as a file for the
- * next build (pathprof/interesting.h). Paths of windows that others took are none of these.
+ * next build (pathprof/interesting.h). Paths of windows that others took are none of these. Several
+ * builds of one program are each written in full: readers add up the counts of a path.
  */
 #include "../ctl.h"
 
@@ -13,6 +14,7 @@
 #include "../code/programs.h"
 #include "../text/cleanup.h"
 #include "../text/output.h"
+#include "../text/text.h"
 #include "pathprof/interesting.h"
 
 #define HOT_DEFAULT 256
@@ -70,6 +72,32 @@ static int write_paths(struct interesting *in, const struct ctl_options *options
 	return r;
 }
 
+/* A program of the same file name before this one, or NULL. */
+static const struct program *earlier_build(const struct programs *programs, size_t own)
+{
+	const char *name = text_base_name(PP_AT(programs->list, struct program, own)->name);
+
+	for (size_t i = 0; i < own; i++) {
+		const struct program *other = PP_AT(programs->list, struct program, i);
+
+		if (strcmp(text_base_name(other->name), name) == 0)
+			return other;
+	}
+	return NULL;
+}
+
+static void tell_builds(const struct interesting *in)
+{
+	for (size_t i = 1; i < in->programs.list.cnt; i++) {
+		const struct program *other = earlier_build(&in->programs, i);
+
+		if (other)
+			ctl_note("interesting: %s and %s: two builds, and the counts of functions "
+				 "that are the same in both add up; --binary FILE takes one",
+				 other->name, PP_AT(in->programs.list, struct program, i)->name);
+	}
+}
+
 int cmd_interesting(const struct ctl_options *options)
 {
 	_cleanup_store_ struct pathprof_store *store = NULL;
@@ -91,6 +119,8 @@ int cmd_interesting(const struct ctl_options *options)
 		r = write_paths(&in, options, store);
 		r = output_end(&output, r, &error);
 	}
+	if (r == 0)
+		tell_builds(&in);
 	programs_release(&in.programs);
 	if (r < 0)
 		return ctl_fail_error("interesting", r, &error);

@@ -89,7 +89,8 @@ static void add_cells(struct table *table, const struct way *way)
 	table_cell(table, CTL_PLAIN, "%zu", mode->host_cnt);
 	table_cell(table, CTL_PLAIN, "%.2f%%", 100 * mode->share);
 	table_cell(table, CTL_PLAIN, "%.2f", mode->bits);
-	table_cell(table, CTL_PLAIN, "%s", *functions ? functions : "many paths, each by little");
+	table_cell(table, CTL_PLAIN, "%s",
+		   *functions ? functions : "paths, no function's share by 1%");
 	table_cell(table, CTL_PLAIN, "%s", hosts);
 }
 

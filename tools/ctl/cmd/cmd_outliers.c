@@ -101,7 +101,8 @@ static void add_cells(struct question *q, const struct pathprof_fleet_group *gro
 		table_cell(table, CTL_PLAIN, "%.0e", host->verdict.chance);
 	else
 		table_cell(table, CTL_DIM, "-");
-	table_cell(table, CTL_PLAIN, "%s", *functions ? functions : "many paths, each by little");
+	table_cell(table, CTL_PLAIN, "%s",
+		   *functions ? functions : "paths, no function's share by 1%");
 }
 
 /* One that is found, beside all hosts together. */
@@ -242,7 +243,7 @@ static void say_how(const struct question *q)
 		     "wrongly.");
 	if (few)
 		printf("Of %zu there are fewer than %d hosts, too few to see how hosts scatter: "
-		       "named is who differs\nfrom each of the others.\n",
+		       "named is who differs\neven from the host most like it.\n",
 		       few, PATHPROF_OUTLIERS_MEMBERS_MIN);
 	if (few_samples)
 		printf("Left out: %zu times a host with fewer than %d samples.\n", few_samples,

@@ -93,7 +93,7 @@ static void add_changes(struct table *table, const struct pathprof_release *befo
 	table_cell(table, CTL_PLAIN, "%.0f%%", 100 * c->match.b_share);
 	table_cell(table, CTL_PLAIN, "%s",
 		   *functions                 ? functions
-		   : c->drift.kl_low_bits > 0 ? "many paths, each by little"
+		   : c->drift.kl_low_bits > 0 ? "paths, no function's share by 1%"
 					      : "nothing beyond chance");
 }
 

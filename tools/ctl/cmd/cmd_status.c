@@ -83,7 +83,7 @@ static void overhead_line(const json_t *members)
 	double budget = number(members, "budget_ratio");
 	_cleanup_free_ char *text = ctl_printf(
 		"%.3f%% of CPU time in the last window, %.3f%% since the start; budget %.3f%%, of "
-		"which the source has %.3f%% now, %.1f CPUs being busy",
+		"which the source has %.3f%% now, %.2f CPUs counted as busy (0.20 at least)",
 		100 * number(members, "overhead_ratio"),
 		100 * number(members, "overhead_total_ratio"), 100 * budget,
 		100 * daemon_status_number(members, "source_budget_ratio", budget),

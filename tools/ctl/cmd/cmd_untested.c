@@ -62,9 +62,11 @@ double untested_report_share(const struct untested_report *report,
 
 size_t untested_limit(const struct untested_report *report, size_t cnt)
 {
-	uint32_t limit =
-		report->options->limit_given ? report->options->filter.limit : DEFAULT_LIMIT;
+	const struct ctl_options *options = report->options;
+	uint32_t limit = options->json || options->sarif ? 0 : DEFAULT_LIMIT;
 
+	if (options->limit_given)
+		limit = options->filter.limit;
 	return limit && limit < cnt ? limit : cnt;
 }
 

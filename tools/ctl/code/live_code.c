@@ -15,7 +15,7 @@
 #include "apart.h"
 #include "pathprof/foreign.h"
 
-#define TRIES_MAX 32 /* processes that have the name mapped */
+#define TRIES_MAX 32 /* processes that have the name mapped; that there are more is said */
 
 struct live_code {
 	struct pathprof_store *store;
@@ -126,6 +126,15 @@ static bool open_of_process(struct search *search, pid_t pid)
 	return open_path(search, path) || (search->name[0] == '/' && open_in_root(search, pid));
 }
 
+/* A process that was not tried may have the code. */
+static void tell_bound(const char *name)
+{
+	ctl_note("%s: its code is no more in its file, and was not found in %d processes that have "
+		 "a file of that name mapped; others were not tried, so its functions may lack "
+		 "names",
+		 name, TRIES_MAX);
+}
+
 int live_code_open(struct live_code *live, struct pathprof_code **ret_code,
 		   const struct pathprof_build_id *id, const char *name)
 {
@@ -135,10 +144,13 @@ int live_code_open(struct live_code *live, struct pathprof_code **ret_code,
 	if (!id->len_bytes || !name[0])
 		return -ENOENT;
 	ask(live);
-	for (size_t i = 0; i < live->cnt && tries < TRIES_MAX; i++) {
+	for (size_t i = 0; i < live->cnt; i++) {
 		if (!has_mapped(live->pids[i], text_base_name(name)))
 			continue;
-		tries++;
+		if (tries++ == TRIES_MAX) {
+			tell_bound(name);
+			break;
+		}
 		if (open_of_process(&search, live->pids[i])) {
 			*ret_code = search.code;
 			return 0;

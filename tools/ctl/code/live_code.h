@@ -21,7 +21,10 @@ struct live_code *live_code_new(struct pathprof_store *store);
 /* NULL-safe. */
 void live_code_free(struct live_code *live);
 
-/* -ENOENT: no such process lives. name: of the binary, as it was recorded. */
+/*
+ * -ENOENT: no such process lives, or none of the first 32 with that name mapped has the code, which
+ * is then said. name: of the binary, as it was recorded.
+ */
 int live_code_open(struct live_code *live, struct pathprof_code **ret_code,
 		   const struct pathprof_build_id *id, const char *name);
 

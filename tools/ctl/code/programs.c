@@ -7,6 +7,21 @@
 
 #include "../text/cleanup.h"
 
+/* Counts and a file of two builds; either build can be selected. */
+static int refuse_build(const char *file, const struct pathprof_build_id *counted,
+			const struct pathprof_build_id *there, struct pathprof_error *error)
+{
+	char counted_text[PATHPROF_BUILD_ID_TEXT_LEN], there_text[PATHPROF_BUILD_ID_TEXT_LEN];
+
+	pathprof_build_id_text(counted, counted_text);
+	pathprof_build_id_text(there, there_text);
+	return pathprof_fail(error, -ESTALE,
+			     "%s: another build than the one that counted (%.16s): put that build "
+			     "in its place, or take only the counts of the one that is there: "
+			     "--binary %.16s",
+			     file, counted_text, there_text);
+}
+
 static int open_program(const struct programs *programs, const struct pathprof_path_row *row,
 			struct program *ret_program, struct pathprof_error *error)
 {
@@ -16,13 +31,16 @@ static int open_program(const struct programs *programs, const struct pathprof_p
 
 	if (r < 0)
 		return r;
-	if (pathprof_counted_identity(ret_program->counted, &id) < 0 ||
-	    !pathprof_build_id_equal(&id, &row->binary_id)) {
+	if (pathprof_counted_identity(ret_program->counted, &id) < 0)
+		r = pathprof_fail(error, -ESTALE,
+				  "%s: it has no build-id, and the build that counted had one: put "
+				  "that build in its place",
+				  file);
+	else if (!pathprof_build_id_equal(&id, &row->binary_id))
+		r = refuse_build(file, &row->binary_id, &id, error);
+	if (r < 0) {
 		pathprof_counted_free(ret_program->counted);
-		return pathprof_fail(error, -ESTALE,
-				     "%s: another build than the one that counted: import its "
-				     "counts again, or put that build in its place",
-				     file);
+		return r;
 	}
 	ret_program->id = row->binary_id;
 	ret_program->name = ctl_strdup(row->binary_name);

@@ -55,7 +55,8 @@ char *moved_function_name(const struct moved *moved);
 /* The file name of the binary; "": none. */
 const char *moved_binary_name(const struct moved *moved);
 
-/* In a line the functions that moved most; "" when none moved by much. The caller frees. */
+/* In a line the three functions that moved most of those whose share moved by a hundredth; "" when
+ * there is none. The caller frees. */
 char *comparison_brief(const struct comparison *comparison);
 /* The three that moved most, by however little, their shares under these keys. */
 json_t *comparison_brief_json(const struct comparison *comparison, const char *a_key,

@@ -9,7 +9,7 @@
 #include "../view/json.h"
 
 #define FUNCTIONS_SHOWN 3
-#define SHARE_MIN       0.01 /* a function that moved less is not worth a word */
+#define SHARE_MIN       0.01 /* a function whose share moved less is not worth a word */
 
 char *comparison_brief(const struct comparison *c)
 {
@@ -17,10 +17,11 @@ char *comparison_brief(const struct comparison *c)
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 	const char *between = "";
+	int shown = 0;
 
 	if (!out)
 		ctl_no_memory();
-	for (size_t i = 0; i < c->function_cnt && i < FUNCTIONS_SHOWN; i++) {
+	for (size_t i = 0; i < c->function_cnt && shown < FUNCTIONS_SHOWN; i++) {
 		const struct moved *moved = &c->functions[i];
 		_cleanup_free_ char *name = moved_function_name(moved);
 
@@ -29,6 +30,7 @@ char *comparison_brief(const struct comparison *c)
 		fprintf(out, "%s%s %.0f%% -> %.0f%%", between, name, 100 * moved->a_share,
 			100 * moved->b_share);
 		between = ", ";
+		shown++;
 	}
 	if (fclose(out) != 0)
 		ctl_no_memory();

@@ -129,17 +129,6 @@ static void turn_into_branches(struct side *side)
 
 /* ---------------------------------------------------------------- calls */
 
-/* MPX and CET put a word in front: "bnd call", "notrack call". A jump may lead to "call_me". */
-static bool is_call_text(const char *text)
-{
-	static const char *const prefixes[] = {"bnd ", "notrack "};
-
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-		if (strncmp(text, prefixes[i], strlen(prefixes[i])) == 0)
-			text += strlen(prefixes[i]);
-	return strncmp(text, "call", 4) == 0;
-}
-
 /* 1: a call; 0: none; -1: nobody can tell. */
 static int is_call(const struct side *side, const struct side_item *item)
 {
@@ -150,7 +139,7 @@ static int is_call(const struct side *side, const struct side_item *item)
 	if (!code ||
 	    pathprof_code_instruction(code, item->from, text, sizeof(text), &len_bytes) < 0)
 		return -1;
-	return is_call_text(text);
+	return text_is_call(text);
 }
 
 static void keep_calls(struct side *side)

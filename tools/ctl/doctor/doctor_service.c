@@ -39,11 +39,20 @@ static const char *remedy(const struct unit *unit)
 	return "mend it, then systemctl restart pathprofd; journalctl -u pathprofd has more";
 }
 
+static void add_starting(struct facts *facts, const char *name, const struct unit *unit)
+{
+	fact_value(facts_add(facts, FACT_WARN, name, "it has not said yet that it is ready",
+			     "wait some seconds and ask again"),
+		   "%s", unit_down(unit));
+}
+
 static void add_down(struct facts *facts, const struct unit *unit)
 {
 	_cleanup_free_ char *why = unit_last_words(unit);
 
-	if (!strcmp(unit->active, "inactive"))
+	if (unit_is_starting(unit))
+		add_starting(facts, "service", unit);
+	else if (!strcmp(unit->active, "inactive"))
 		fact_value(facts_add(facts, FACT_NO, "service", "nobody started it",
 				     "systemctl enable --now pathprofd"),
 			   "%s", unit_down(unit));
@@ -347,13 +356,24 @@ static bool find_relayed(char *ret_lines[RELAYED_CNT])
 	return any;
 }
 
+/*
+ * The account that begins with this word, or NULL: the caller's to free. Accounts are parted by
+ * "; ", and the relay leaves no ';' in what hooks and receivers said, though maybe such a word.
+ */
+static char *find_account(const char *says, const char *word)
+{
+	while (says && strncmp(says, word, strlen(word)) != 0) {
+		says = strstr(says, "; ");
+		says = says ? says + strlen("; ") : NULL;
+	}
+	return says ? ctl_printf("%.*s", (int)strcspn(says, ";"), says) : NULL;
+}
+
 /* What a relay that runs says of one of them. */
 static void add_relayed(struct facts *facts, const struct relayed *what, const char *line,
 			const char *says)
 {
-	const char *begin = says ? strstr(says, what->account) : NULL;
-	_cleanup_free_ char *account =
-		begin ? ctl_printf("%.*s", (int)strcspn(begin, ";"), begin) : NULL;
+	_cleanup_free_ char *account = find_account(says, what->account);
 
 	if (!account)
 		fact_value(facts_add(facts, FACT_WARN, "service network",
@@ -376,7 +396,9 @@ static void add_relay_down(struct facts *facts, const struct unit *relay)
 {
 	_cleanup_free_ char *why = unit_last_words(relay);
 
-	if (!strcmp(relay->active, "inactive"))
+	if (unit_is_starting(relay))
+		add_starting(facts, "service relay", relay);
+	else if (!strcmp(relay->active, "inactive"))
 		fact_value(facts_add(facts, FACT_NO, "service relay",
 				     "alerts and figures wait for it",
 				     "systemctl restart pathprof-relay"),

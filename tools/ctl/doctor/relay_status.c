@@ -186,6 +186,8 @@ static char *missing_text(const struct unit *relay, const char *waiting)
 	if (!strcmp(relay->active, "inactive"))
 		return ctl_printf("missing: %s%s: systemctl restart pathprof-relay",
 				  unit_down(relay), waiting);
+	if (unit_is_starting(relay))
+		return ctl_printf("missing: %s%s", unit_down(relay), waiting);
 	if (!strcmp(relay->active, "active"))
 		return ctl_printf("missing: it runs and is not connected%s: journalctl -u "
 				  "pathprof-relay",

@@ -113,8 +113,12 @@ static void print_counters(FILE *file, const struct pathprof_counted_function *f
 {
 	uint64_t *counters = ctl_alloc(((size_t)f->profile_counter_cnt + 1) * sizeof(*counters));
 
-	for (uint32_t i = 0; i < f->place_cnt; i++)
-		counters[f->places[i].counter] += nodes[f->places[i].node];
+	for (uint32_t i = 0; i < f->place_cnt; i++) {
+		uint64_t *counter = &counters[f->places[i].counter];
+
+		if (__builtin_add_overflow(*counter, nodes[f->places[i].node], counter))
+			*counter = UINT64_MAX;
+	}
 	fprintf(file,
 		"%s\n# Func Hash:\n%" PRIu64 "\n# Num Counters:\n%" PRIu32 "\n# Counter Values:\n",
 		f->profile_name, f->profile_hash, f->profile_counter_cnt);

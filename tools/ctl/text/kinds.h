@@ -25,7 +25,7 @@ void kinds_tell(const struct kinds *kinds);
 int kinds_settle(struct pathprof_store *store, struct pathprof_filter *filter,
 		 struct kinds *ret_kinds);
 
-/* "a number of instructions", ...: how far bursts of that kind reach. */
+/* "windows weighed by the clock", ...: windows of that kind, in a sentence. */
 const char *kinds_text(enum pathprof_window_kind kind);
 /* The names that --kind takes; PATHPROF_KIND_ANY: none of them. */
 enum pathprof_window_kind kinds_named(const char *name);

@@ -13,7 +13,8 @@
  * A regular file keeps its owner, group and mode; when the caller may not give them to the draft,
  * or may not write to the file, it is refused. Hard links to it keep the old text. The draft has a
  * random name and is created with O_EXCL, so no link that lies there is followed. What fails, and
- * an end by exit() or by a signal other than SIGKILL, removes the draft and leaves the old file.
+ * an end by exit(), SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU or SIGXFSZ, removes the draft and
+ * leaves the old file.
  *
  * Workload: one file a command, a few bytes to some hundred megabytes. One thread; one output at a
  * time, because the handler that removes the draft knows only one.

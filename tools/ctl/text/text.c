@@ -44,7 +44,8 @@ static bool fools_the_eye(uint32_t code_point)
 	return (code_point >= 0x200b && code_point <= 0x200f) ||
 	       (code_point >= 0x2028 && code_point <= 0x202e) ||
 	       (code_point >= 0x2060 && code_point <= 0x206f) || code_point == 0xfeff ||
-	       code_point == 0x61c || code_point == 0xad;
+	       (code_point >= 0xfff9 && code_point <= 0xfffb) || code_point >> 12 == 0xe0 ||
+	       code_point == 0x180e || code_point == 0x61c || code_point == 0xad;
 }
 
 static unsigned int shown_len(const char *text)
@@ -256,4 +257,14 @@ const char *text_base_name(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return slash && slash[1] ? slash + 1 : path;
+}
+
+bool text_is_call(const char *instruction)
+{
+	static const char *const prefixes[] = {"bnd ", "notrack "};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (strncmp(instruction, prefixes[i], strlen(prefixes[i])) == 0)
+			instruction += strlen(prefixes[i]);
+	return strncmp(instruction, "call", 4) == 0;
 }

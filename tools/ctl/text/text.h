@@ -6,6 +6,7 @@
 #ifndef CTL_TEXT_H
 #define CTL_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,8 @@ char *text_duration(char *out, size_t size, int64_t ns);
 char *text_time(char *out, size_t size, int64_t ns);
 /* The last part of a path name. */
 const char *text_base_name(const char *path);
+/* MPX and CET put a word in front: "bnd call", "notrack call". A jump may lead to "call_me". */
+bool text_is_call(const char *instruction);
 /* "[gzip]": of its code in no function that is known. The caller frees it. */
 char *text_nameless(const char *path);
 

@@ -64,10 +64,23 @@ bool unit_read(struct unit *ret_unit, const char *name)
 	return output && pclose(output) == 0 && ret_unit->load && ret_unit->active;
 }
 
+/* Between an end and the start that follows it, systemd has restarted nothing yet. */
+bool unit_is_starting(const struct unit *unit)
+{
+	bool has_ended = unit->restarts > 0 || (unit->sub && !strcmp(unit->sub, "auto-restart")) ||
+			 (unit->result && strcmp(unit->result, "success") != 0);
+
+	return !strcmp(unit->active, "activating") && !has_ended;
+}
+
 const char *unit_down(const struct unit *unit)
 {
 	if (!strcmp(unit->active, "inactive"))
 		return "not running";
+	if (!strcmp(unit->active, "deactivating"))
+		return "it is being stopped";
+	if (unit_is_starting(unit))
+		return "it is starting";
 	return !strcmp(unit->active, "failed") ? "failed" : "it ends and is started again";
 }
 

@@ -16,10 +16,12 @@ struct unit {
 	long pid, restarts;
 };
 
-/* Whether systemd answers; released either way. */
+/* Whether systemd answers. The caller releases *ret_unit either way. */
 bool unit_read(struct unit *ret_unit, const char *name);
 void unit_release(struct unit *unit);
 
+/* It comes up for the first time: nothing has ended yet. */
+bool unit_is_starting(const struct unit *unit);
 /* Of one that is not active: what it is instead, and what it said last with how it ended. The
  * latter is the caller's to free. */
 const char *unit_down(const struct unit *unit);

@@ -136,16 +136,26 @@ static bool take_word(const char **text, const char *word)
 	return true;
 }
 
+/* The day that now lies in, which is not the same everywhere. */
+static bool take_today(int64_t now_ns, bool utc, struct tm *tm)
+{
+	time_t now_s = (time_t)(now_ns / NS_PER_S);
+	struct tm today;
+
+	if (!(utc ? gmtime_r(&now_s, &today) : localtime_r(&now_s, &today)))
+		return false;
+	tm->tm_year = today.tm_year;
+	tm->tm_mon = today.tm_mon;
+	tm->tm_mday = today.tm_mday;
+	return true;
+}
+
 /* "DATE", "DATE TIME", "DATETTIME" or "TIME", then perhaps a zone. */
 static int calendar(const char *text, int64_t now_ns, int64_t *ret_ns)
 {
-	time_t now_s = (time_t)(now_ns / NS_PER_S);
-	struct tm tm = {0};
+	struct tm tm = {.tm_isdst = -1};
 	bool has_date = strspn(text, "0123456789") == 4, utc;
 
-	if (!localtime_r(&now_s, &tm))
-		return -ERANGE;
-	tm.tm_isdst = -1;
 	if (has_date && !take_date(&text, &tm))
 		return -EINVAL;
 	if (has_date && *text == 'T')
@@ -159,6 +169,8 @@ static int calendar(const char *text, int64_t now_ns, int64_t *ret_ns)
 	}
 	skip_blanks(&text);
 	utc = take_word(&text, "UTC") || take_word(&text, "Z");
+	if (!has_date && !take_today(now_ns, utc, &tm))
+		return -ERANGE;
 	if (*text || !in_range(&tm))
 		return -EINVAL;
 	return to_ns(utc ? timegm(&tm) : mktime(&tm), ret_ns);

@@ -2,8 +2,8 @@
 /*
  * Times and spans as journalctl takes them (systemd.time(7), its "PARSING TIME SPANS" and
  * "PARSING TIMESTAMPS"): "2026-11-21", "2026-11-21 10:00:30", "10:00" (today), now, today,
- * yesterday, tomorrow, "-5min", "+1h", "1h 30min ago", "@1763719200". A trailing "UTC" or "Z"
- * means what it says, everything else is local time.
+ * yesterday, tomorrow, "-5min", "+1h", "1h 30min ago", "@1763719200". A date or time is local
+ * unless "UTC" or "Z" follows it; the today of "10:00 UTC" is that of UTC as well.
  */
 #ifndef CTL_WHEN_H
 #define CTL_WHEN_H

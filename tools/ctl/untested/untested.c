@@ -73,7 +73,7 @@ int untested_depart(struct untested_work *w, const struct untested_item *unit,
 	return 0;
 }
 
-/* By outcomes alone: of code that is not to be had, or does not have such a path. */
+/* The kind by outcomes alone, where code is not to be had, or does not have such a path. */
 static enum untested_kind kind_without_blocks(const struct untested_work *w,
 					      const struct tested_key *key, int32_t same)
 {

@@ -2,7 +2,7 @@
 /* The pieces of paths, cut at calls: see untested_work.h. */
 #include "untested_work.h"
 
-#include <string.h>
+#include "../text/text.h"
 
 #define INSTRUCTION_SIZE 256
 
@@ -16,7 +16,7 @@ static bool behind_call(struct pathprof_code *code, uint64_t *at, uint64_t end)
 		if (pathprof_code_instruction(code, *at, text, sizeof(text), &len) < 0)
 			return false;
 		*at += len;
-		if (strncmp(text, "call", 4) == 0)
+		if (text_is_call(text))
 			return true;
 	}
 	return false;

@@ -27,7 +27,7 @@ const struct symbol *untested_report_function(const struct untested_report *repo
 /* The source line of a departure. -ENOENT: not known. *ret_file is the code's. */
 int untested_report_line(const struct untested_report *report, const struct untested_departure *d,
 			 const char **ret_file, int *ret_line);
-/* Of so many rows, those that are shown. */
+/* The rows that are shown of so many: as the user says, or 20 in text, all in JSON and SARIF. */
 size_t untested_limit(const struct untested_report *report, size_t cnt);
 /* Two lines of text: how much was tested, and how much ran. */
 void untested_print_sets(const struct untested_report *report);

@@ -34,6 +34,19 @@ static json_t *text_object(const char *text)
 	return object;
 }
 
+/* Braces stand for arguments in messages: those of a name are doubled. Caller frees. */
+static char *without_arguments(const char *name)
+{
+	char *text = ctl_alloc(2 * strlen(name) + 1), *at = text;
+
+	for (; *name; name++) {
+		if (*name == '{' || *name == '}')
+			*at++ = *name;
+		*at++ = *name;
+	}
+	return text;
+}
+
 static json_t *driver_json(void)
 {
 	json_t *driver = json_object(), *list = json_array();
@@ -126,11 +139,13 @@ static json_t *locations_json(const struct untested_report *report,
 static json_t *result_json(const struct untested_report *report, const struct untested_departure *d)
 {
 	_cleanup_free_ char *print = fingerprint(report, d);
-	_cleanup_free_ char *message = ctl_printf(
-		"%s: %.2f%% of what runs, %" PRIu64 " untested %ss by %s (%s)", rules[d->kind].text,
-		100 * untested_report_share(report, d), d->path_cnt,
-		untested_unit_name(report->untested->settings.unit),
-		untested_report_function(report, d)->name, untested_direction_name(d->direction));
+	_cleanup_free_ char *function =
+		without_arguments(untested_report_function(report, d)->name);
+	_cleanup_free_ char *message =
+		ctl_printf("%s: %.2f%% of what runs, %" PRIu64 " untested %ss by %s (%s)",
+			   rules[d->kind].text, 100 * untested_report_share(report, d), d->path_cnt,
+			   untested_unit_name(report->untested->settings.unit), function,
+			   untested_direction_name(d->direction));
 	json_t *result = json_object(), *prints = json_object(), *properties = json_object();
 
 	json_add_text(result, "ruleId", rules[d->kind].id);

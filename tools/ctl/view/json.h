@@ -34,7 +34,7 @@ void json_add_real(json_t *object, const char *key, double value);
 /* Of 64 bits, up to 2^64 - 1: as a string of digits, which no reader rounds. */
 void json_add_number(json_t *object, const char *key, uint64_t number);
 void json_add_hex(json_t *object, const char *key, uint64_t value);
-/* {"name": ..., "build_id": ..., "kind": "build-id" | "file" | "jit"} */
+/* {"name": ..., "build_id": ..., "kind": "build-id" | "file" | "jit" | "kernel" | "unknown"} */
 void json_add_binary(json_t *object, const char *key, const struct pathprof_build_id *id,
 		     const char *name);
 /* The function as the linker calls it, and where it begins in its file (KEY_start), which code

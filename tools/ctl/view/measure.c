@@ -17,9 +17,12 @@ static int add_window(void *context, const struct pathprof_window_row *row)
 {
 	struct measure *measure = context;
 
-	measure->mixed |= measure->horizon &&
+	measure->mixed |= measure->windows &&
 			  (measure->horizon != row->horizon || measure->clock_hz != row->clock_hz);
+	measure->windows++;
 	measure->bursts += row->totals.bursts;
+	measure->paths += row->totals.paths;
+	measure->branches += row->totals.branches;
 	measure->horizon = greater(measure->horizon, row->horizon);
 	measure->taken_wanted = greater(measure->taken_wanted, row->taken_wanted);
 	measure->clock_hz = greater(measure->clock_hz, row->clock_hz);
@@ -44,7 +47,14 @@ int measure_load(struct measure *ret_measure, struct pathprof_store *store,
 
 bool measure_is_exact(const struct measure *measure)
 {
-	return measure->kind == PATHPROF_KIND_BRANCHES && !measure->bursts;
+	return measure->kind == PATHPROF_KIND_BRANCHES && !measure->bursts && measure->paths;
+}
+
+/* Counts of another tool, of which nobody knows whether it sampled. */
+static bool is_of_branches(const struct measure *measure)
+{
+	return measure->kind == PATHPROF_KIND_BRANCHES && !measure->bursts && !measure->paths &&
+	       measure->branches;
 }
 
 const char *measure_figure(const struct measure *measure)
@@ -71,7 +81,9 @@ char *measure_bursts(const struct measure *measure)
 	if (!measure_figure(measure))
 		return ctl_strdup("");
 	if (measure_is_exact(measure))
-		return ctl_strdup("exact counts that programs kept themselves");
+		return ctl_strdup("exact counts, of every path that ran");
+	if (is_of_branches(measure))
+		return ctl_strdup("counts of another tool");
 	return ctl_printf("%" PRIu64 " bursts of %s%" PRIu32 " %s%s", measure->bursts,
 			  counts_insns(measure) ? "up to " : "",
 			  counts_insns(measure) ? measure->horizon : measure->taken_wanted,

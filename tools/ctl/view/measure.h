@@ -17,10 +17,10 @@
 
 struct measure {
 	enum pathprof_window_kind kind;
-	uint64_t bursts;
+	uint64_t windows, bursts, paths, branches;
 	uint32_t horizon, taken_wanted, clock_hz; /* the greatest */
 	bool mixed;                               /* horizons or clocks of windows differ */
-	bool clock_kernel;
+	bool clock_kernel;                        /* of some window at least */
 };
 
 /* Of all windows that the filter selects, which are of that kind. -errno, error filled. */
@@ -28,7 +28,7 @@ int measure_load(struct measure *ret_measure, struct pathprof_store *store,
 		 const struct pathprof_filter *filter, enum pathprof_window_kind kind,
 		 struct pathprof_error *error);
 
-/* Every path was counted (pathprof/path_counts.h): nothing was sampled, and there is no chance. */
+/* Every path was counted, by its program or a tracer: nothing was sampled, there is no chance. */
 bool measure_is_exact(const struct measure *measure);
 /* RUNS, or SHARE of old windows; NULL: nothing was selected. */
 const char *measure_figure(const struct measure *measure);

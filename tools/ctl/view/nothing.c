@@ -129,6 +129,11 @@ const char *nothing_text(char *text, size_t text_size, struct pathprof_store *st
 		snprintf(text, text_size,
 			 "what was imported has branches and no whole paths: pathprofctl edges "
 			 "lists them; export --recording writes a profile of such a file");
+	else if (!chosen.bursts && chosen.paths)
+		snprintf(text, text_size,
+			 "%" PRIu64 " paths were counted in %" PRIu64
+			 " windows of that time, none of what is asked for",
+			 chosen.paths, chosen.windows);
 	else if (!chosen.bursts)
 		tell_no_bursts(text, text_size, &chosen);
 	else

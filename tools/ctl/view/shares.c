@@ -366,6 +366,7 @@ static void add_nameless_row(struct shares_index *index, uint32_t binary)
 	shares->functions[shares->function_cnt++] = (struct shares_function){
 		.binary = binary,
 		.figures = {.time = index->strata[stratum].time, .runs = unknown},
+		.stratum = stratum,
 	};
 }
 

@@ -37,22 +37,17 @@ static const char *const elsewhere[] = {PATHPROF_KERNEL_NAME, "[unknown]"};
 
 static const char not_known[] = "[not known]";
 
-static struct pathprof_share scaled(struct pathprof_share share, double by)
+/* Adds values alone: intervals come last. What is not known of a path is in its function's rest. */
+static void add_share(struct pathprof_share *to, const struct pathprof_share *more, double by)
 {
-	return (struct pathprof_share){share.value * by, share.low * by, share.high * by};
-}
-
-static void add_share(struct pathprof_share *to, struct pathprof_share more)
-{
-	to->value += more.value;
-	to->low += more.low;
-	to->high += more.high;
+	if (!isnan(more->value))
+		to->value += more->value * by;
 }
 
 static void add_figures(struct figures *to, const struct figures *from, double by, uint64_t samples)
 {
-	add_share(&to->time, scaled(from->time, by));
-	add_share(&to->runs, scaled(from->runs, by));
+	add_share(&to->time, &from->time, by);
+	add_share(&to->runs, &from->runs, by);
 	to->weight += from->weight * by;
 	to->share += from->share * by;
 	to->samples += samples;
@@ -189,9 +184,7 @@ static void add_pathless(struct list *list, const struct shares *shares)
 
 		if (!(whole - times[i] > 1e-9))
 			continue;
-		/* of what no path was seen its runs are not known */
-		if (isfinite(figures->runs.value))
-			rest.runs = (struct pathprof_share){0};
+		rest.runs = (struct pathprof_share){0};
 		rest.weight = rest.share = 0;
 		add_rest(list, (uint32_t)i, &rest, (whole - times[i]) / whole, 0);
 	}
@@ -200,12 +193,13 @@ static void add_pathless(struct list *list, const struct shares *shares)
 
 /*
  * The relative interval of a function's share is taken for those of its parts: how far the
- * split itself is off is not in it.
+ * split itself is off is not in it. Of a share that is not known no part is.
  */
 static void set_interval(struct pathprof_share *part, const struct pathprof_share *whole)
 {
 	double by = whole->value > 0 ? part->value / whole->value : 0;
 
+	part->value = isnan(whole->value) ? NAN : part->value;
 	part->low = whole->low * by;
 	part->high = whole->high * by;
 }

@@ -160,7 +160,8 @@ static void add_share(json_t *row, const char *name, const struct pathprof_share
 	json_add_real(row, high, share->high);
 }
 
-/* share: what it was before there were two figures, and TIME where that is what it tried to be. */
+/* The member "share" is TIME where bursts count instructions and a clock ran, else that of weight.
+ */
 void view_figure_members(const struct view_query *query, json_t *row, const struct figures *figures)
 {
 	bool is_time = counts_insns(query) && !isnan(figures->time.value);
@@ -203,11 +204,11 @@ static char *clock_text(const struct view_query *query)
 		return ctl_printf("TIME: where %" PRIu64 " bursts began, for no clock ran.\n",
 				  query->shares->clock_samples);
 	pathless = pathless_text(query->shares);
-	return ctl_printf("TIME: %" PRIu64 " samples of a clock set to %" PRIu32
-			  " a second of each CPU%s.\n%s",
-			  query->shares->clock_samples, measure->clock_hz,
-			  measure->clock_kernel ? ", the kernel's included" : ", user code's only",
-			  pathless);
+	return ctl_printf(
+		"TIME: %" PRIu64 " samples of a clock set to %s%" PRIu32
+		" a second of each CPU%s.\n%s",
+		query->shares->clock_samples, measure->mixed ? "up to " : "", measure->clock_hz,
+		measure->clock_kernel ? ", the kernel's included" : ", user code's only", pathless);
 }
 
 char *view_sources_text(const struct view_query *query)
