@@ -231,6 +231,14 @@ refused 404 "$id" "$id?format=bolt-fdata&since=$((since - 60))&until=$until"
 mv kept www/buildid/$id/executable
 kill $serves
 unset DEBUGINFOD_URLS
+# A hub that has no pathprofctl, or whose pathprofctl was killed, does not say that there is no profile.
+mkdir alone alone/scratch && cp "$hub" alone/pathprof-hub
+for why in 'alone/pathprofctl cannot be run' 'alone/pathprofctl was ended by signal 9'; do
+	alone/pathprof-hub pgo --db hub.db --scratch alone/scratch --binary "$id" --format bolt-fdata --since $since --until $until >got 2>said
+	code=$?
+	[ $code = 1 ] && [ ! -s got ] && grep -q "$why" said && ok "$why: a failure" || not_ok "$why" "exit status $code: $(head -c 200 got) $(tail -n 1 said)"
+	printf '#!/bin/sh\nkill -9 $$\n' >alone/pathprofctl && chmod +x alone/pathprofctl
+done
 sqlite3 hub.db "UPDATE path_counts SET samples = 1, squares = 1"
 refused 404 'paths were seen, a profile wants 1000' "$id?format=bolt-fdata&since=$((since - 30))&until=$until"
 stop

@@ -42,6 +42,10 @@ mv ca/ca-key.pem safe.pem
 ! "$hub" enrol ca lost 2>said && [ ! -e ca/lost.pem ] && [ ! -e ca/lost-key.pem ] && grep -q 'ca-key.pem is not the key of ca.pem' said && ok "no authority signs with another's key" || not_ok "another's key" "$(ls ca; cat said)"
 mv safe.pem ca/ca-key.pem
 
+# Names come from others: what a terminal would obey is not said as it is.
+"$hub" serve $'a\x1b\xc2\x9b2J' 2>said
+grep -q 'serve: a???2J: not expected' said && ok "no control characters are said" || not_ok "control characters" "$(od -c said | head -n 3)"
+
 # ---------------------------------------------------------------- hosts' databases, of known content
 # The known windows again and again, a slot further each time, with counts of the host's own.
 make_host() { # NUMBER COPIES
@@ -126,6 +130,7 @@ start
 for h in $(seq $hosts); do send $h --labels "${labels[h]}" || not_ok "host$h sends" "$(tail -n 1 said)"; done
 same_sums "three hosts sent" host?.db
 send 1 && grep -q '^0 parcels sent, [1-9]' sent && ok "what is there is not sent again" || not_ok "sent again" "$(cat sent)"
+url=$url/ send 1 && grep -q '^0 parcels sent, [1-9]' sent && ok "an address with a slash at its end" || not_ok "a slash" "$(tail -n 1 said)"
 "$ctl" --db hub.db hosts --json | python3 -c '
 import json, sys
 assert [h["name"] for h in json.load(sys.stdin)] == ["host1", "host2", "host3"]' 2>said &&
@@ -382,6 +387,9 @@ for words in "role=a'b" "role=web dc=ams" "role=web role=web" 'role=\033[m' "$(p
 	answer 400 "a parcel whose labels are ${words:0:40}" "${two[@]}" --data-binary @mislabelled "$url/v1/parcels"
 done
 answer 400 "a question whose labels are none" "${reader[@]}" "$url/v1/hosts?labels=x%27%20OR%201"
+answer 400 "a question with a plus of a label as it is" "${reader[@]}" "$url/v1/hosts?labels=v=1+2"
+grep -q %2B answer || not_ok "a plus as it is" "nobody says how it is written: $(head -c 200 answer)"
+answer 200 "a question with a plus of a label escaped" "${reader[@]}" "$url/v1/hosts?labels=v=1%2B2"
 decoded | sed -E "s/( sent_ns: )[0-9]+/\1${now}000000000\n  labels: \"dc=ams\"/" | encoded >labelled
 answer 200 "labels that are" "${two[@]}" --data-binary @labelled "$url/v1/parcels"
 decoded | sed -E "s/( sent_ns: )[0-9]+/\1${now}000000000/" | encoded >fine
@@ -496,6 +504,9 @@ answer 200 "denied no more, once it can" "${two[@]}" "$url/v1/have?store=$(id_of
 "$hub" enrol ca elsewhere --tenant none
 answer 403 "a tenant that the hub has not" --cert ca/elsewhere.pem --key ca/elsewhere-key.pem "$url/v1/have?store=$(id_of host2.db)"
 stop
+start --tenants gone
+answer 503 "a tenant while the directory is away" --cert ca/elsewhere.pem --key ca/elsewhere-key.pem "$url/v1/have?store=$(id_of host2.db)"
+stop
 mkdir tenants other && cp ca/ca.pem ca/ca-key.pem other
 "$hub" enrol other host2 --tenant other && "$hub" enrol other reader --tenant other --reader || not_ok "enrol --tenant" "$(ls other)"
 ! "$hub" enrol other host3 --tenant ../x 2>said && grep -q 'a name has letters' said && ok "a tenant's name is plain" || not_ok "a tenant's name" "$(cat said)"
@@ -575,7 +586,17 @@ sums hub.db >got
 make_host 1 24
 for i in $(seq 16); do cp known.db "made$i.db"; sqlite3 "made$i.db" "UPDATE path_counts SET samples = samples * 6"; done
 same_sums "what was sent meanwhile" host?.db made*.db fine.db
+# The oldest slot cannot be read: the others are sent.
+make_host 5 3
+sqlite3 host5.db "PRAGMA ignore_check_constraints = ON; UPDATE path_counts SET samples = -1 WHERE window = (SELECT id FROM windows ORDER BY end_ns LIMIT 1)"
+! "$hub" send --once --db host5.db --hub "$url" $(as host3) --ca ca/ca.pem >sent 2>said && grep -q 'impossible value' said &&
+	grep -q '^[1-9][0-9]* parcels sent, .* 1 refused' sent && ok "a damaged slot keeps no other back: $(cat sent)" || not_ok "a damaged slot" "$(cat sent) $(tail -n 1 said)"
 peak=$(awk '/VmHWM/ { print $2 }' /proc/$server/status)
 [ "$peak" -lt 300000 ] && ok "memory: $((peak / 1024)) MiB at most" || not_ok memory "$peak kB"
 stop
+# A question that is refused is no parcel that was.
+start
+answer 400 "a question of no store" "${two[@]}" "$url/v1/have?store=xyz"
+stop
+grep -q 'ends: 0 parcels added.* 0 known, 0 refused' hub.log && ok "parcels refused are parcels" || not_ok "parcels refused" "$(tail -n 2 hub.log)"
 exit $failed

@@ -152,6 +152,7 @@ static void read_template(const char *path, struct pathprof_parcel *ret_parcel)
 	fclose(file);
 	if (pathprof_parcel_read(ret_parcel, bytes, len, &error) < 0)
 		fail(path, error.text);
+	ret_parcel->version = pathprof_parcel_version_to_send(ret_parcel, ret_parcel->version);
 }
 
 static int64_t slot_s_of(uint64_t slot)

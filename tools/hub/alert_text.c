@@ -9,6 +9,7 @@
 
 #include "../../daemon/shared/tell_words.h"
 #include "base/clock.h"
+#include "base/controls.h"
 
 #define ID_DIGITS 12
 
@@ -29,13 +30,6 @@ static json_t *copy_of(const json_t *object, const char *key)
 	json_t *value = json_object_get(object, key);
 
 	return value ? json_incref(value) : json_null();
-}
-
-/* A name could be made to do harm in a terminal. */
-static void put_name(const char *name, FILE *to)
-{
-	for (; *name; name++)
-		fputc((unsigned char)*name < ' ' || *name == 0x7f ? '?' : *name, to);
 }
 
 /* ---------------------------------------------------------------- JSON */
@@ -167,7 +161,7 @@ static void put_functions(const struct hub_alert_event *event, const char *there
 		const json_t *function = json_array_get(functions, i);
 
 		fputs(i ? ", " : ": most in ", to);
-		put_name(text_of(function, "function"), to);
+		fputs(text_of(function, "function"), to);
 		fprintf(to, " (%s %.3g %%, %s %.3g %%)", there,
 			100 * json_number_value(json_object_get(function, "baseline_share")), here,
 			100 * json_number_value(json_object_get(function, "share")));
@@ -177,7 +171,7 @@ static void put_functions(const struct hub_alert_event *event, const char *there
 static void put_host(const struct hub_alert_event *event, FILE *to)
 {
 	fputs(" on host ", to);
-	put_name(text_of(event->found, "host"), to);
+	fputs(text_of(event->found, "host"), to);
 	fprintf(to, " runs differently than on the %lld others with this build, since ",
 		json_integer_value(json_object_get(event->found, "hosts")) - 1);
 	pp_tell_put_time(event->state->fired_ns, to);
@@ -220,7 +214,7 @@ static void put_firing(const struct hub_alert_event *event, FILE *to)
 static void put_resolved(const struct hub_alert_event *event, FILE *to)
 {
 	fputs(", ", to);
-	put_name(event->where, to);
+	fputs(event->where, to);
 	fprintf(to, ", %s: the alert of rule \"%s\" that fired at ",
 		event->is_ruleless ? "is not judged any more"
 		: event->is_stale  ? "was not judged for a day"
@@ -241,13 +235,16 @@ char *hub_alert_summary(const struct hub_alert_event *event)
 
 	if (!to)
 		return NULL;
-	put_name(event->binary, to);
+	fputs(event->binary, to);
 	if (is_firing(event))
 		put_firing(event, to);
 	else
 		put_resolved(event, to);
-	if (fclose(to) == 0)
-		return text;
-	free(text);
-	return NULL;
+	if (fclose(to) != 0) {
+		free(text);
+		return NULL;
+	}
+	/* Names come from hosts, and could be made to do harm in a terminal. */
+	pp_controls_replace(text, len, '?');
+	return text;
 }

@@ -20,7 +20,7 @@
 
 extern char **environ;
 
-/* A group of its own, and no signal blocked, as the hub has. */
+/* The child is a group of its own, and has none of the signals blocked that the hub blocks. */
 static int spawn(pid_t *ret_pid, const char *const *argv, int output)
 {
 	posix_spawn_file_actions_t actions;

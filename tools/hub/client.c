@@ -80,6 +80,16 @@ static void set_body(CURL *curl, const void *body, size_t bytes)
 	curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)bytes);
 }
 
+/* A path follows the address, so slashes at its end are none of it. */
+static size_t address_bytes(const char *hub)
+{
+	size_t bytes = strlen(hub);
+
+	while (bytes && hub[bytes - 1] == '/')
+		bytes--;
+	return bytes;
+}
+
 /* Body and what is written where are set. */
 static void perform(struct hub_client *client, const char *path, struct hub_answer *ret_answer)
 {
@@ -87,11 +97,12 @@ static void perform(struct hub_client *client, const char *path, struct hub_answ
 	curl_off_t retry_after_s = 0;
 
 	*ret_answer = (struct hub_answer){NULL, 0, 0, 0};
-	if (asprintf(&url, "%s%s", client->options->hub, path) < 0) {
+	client->why[0] = 0;
+	if (asprintf(&url, "%.*s%s", (int)address_bytes(client->options->hub), client->options->hub,
+		     path) < 0) {
 		url = NULL;
 		return;
 	}
-	client->why[0] = 0;
 	curl_easy_setopt(client->curl, CURLOPT_URL, url);
 	if (curl_easy_perform(client->curl) != CURLE_OK)
 		return;

@@ -97,12 +97,18 @@ static int64_t now_s(void)
 	return pp_realtime_ns() / (int64_t)PP_NSEC_PER_SEC;
 }
 
+static unsigned int say_error(unsigned int status, const char *why, json_t **ret_answer)
+{
+	*ret_answer = json_pack("{s:s}", "error", why);
+	return status;
+}
+
+/* A parcel. */
 static unsigned int refuse(struct hub_ingest *ingest, unsigned int status, const char *why,
 			   json_t **ret_answer)
 {
 	ingest->counts.refused++;
-	*ret_answer = json_pack("{s:s}", "error", why);
-	return status;
+	return say_error(status, why, ret_answer);
 }
 
 /* What an error of the library is to a host: its own fault, or a reason to try again. */
@@ -387,13 +393,13 @@ unsigned int hub_ingest_have(struct hub_ingest *ingest, const char *host, const 
 	int r;
 
 	if (!store || !hub_store_parse(store, id))
-		return refuse(ingest, 400, "store= is not the id of a store: 32 digits of hex",
-			      ret_answer);
+		return say_error(400, "store= is not the id of a store: 32 digits of hex",
+				 ret_answer);
 	if (slot && !parse_slot(slot, &slot_s))
-		return refuse(ingest, 400, "slot= is not in seconds since 1970", ret_answer);
+		return say_error(400, "slot= is not in seconds since 1970", ret_answer);
 	r = judge_store(ingest, host, id, &why, &error);
 	if (r == 0 && why)
-		return refuse(ingest, 403, why, ret_answer);
+		return say_error(403, why, ret_answer);
 	answer = json_pack("{s:I, s:I, s:i}", "since", (json_int_t)(now_s() - ingest->keep_s),
 			   "now", (json_int_t)now_s(), "parcels", PATHPROF_PARCEL_VERSION);
 	if (r == 0)
@@ -401,7 +407,7 @@ unsigned int hub_ingest_have(struct hub_ingest *ingest, const char *host, const 
 			 : list_slots(ingest, id, answer, &error);
 	if (r < 0) {
 		json_decref(answer);
-		return refuse(ingest, status_of(r), error.text, ret_answer);
+		return say_error(status_of(r), error.text, ret_answer);
 	}
 	*ret_answer = answer;
 	return 200;

@@ -16,9 +16,9 @@
 struct hub_ingest;
 
 struct hub_ingest_counts {
-	uint64_t added, replaced, beside, known, refused;
-	uint64_t cut;    /* names of functions */
-	uint64_t rolled; /* hours of hosts */
+	uint64_t added, replaced, beside, known, refused; /* parcels */
+	uint64_t cut;                                     /* names of functions */
+	uint64_t rolled;                                  /* hours of hosts */
 };
 
 /* Opens the database, made if need be. Negative errno, error filled. */

@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/children.h"
+#include "base/controls.h"
+
 static const struct {
 	const char *name;
 	int (*run)(const struct hub_options *options);
@@ -23,9 +26,7 @@ static void say(const char *verb, const char *format, va_list arguments)
 
 	vsnprintf(text, sizeof(text), format, arguments);
 	/* Names come from hosts: nothing of them may reach into a terminal. */
-	for (char *c = text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
+	pp_controls_replace(text, strlen(text), '?');
 	fprintf(stderr, "pathprof-hub: %s%s%s\n", verb ? verb : "", verb ? ": " : "", text);
 }
 
@@ -100,6 +101,7 @@ int main(int argc, char **argv)
 	if (r != HUB_OK)
 		return r;
 	signal(SIGPIPE, SIG_IGN);
+	pp_children_leave_status(NULL);
 	if (options.help)
 		hub_options_help();
 	else if (options.version)

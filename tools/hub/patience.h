@@ -15,7 +15,7 @@
 
 #include "pathprof/parcel.h"
 
-#define HUB_PATIENCE_HOSTS 16 /* that owe most; others are forgotten */
+#define HUB_PATIENCE_HOSTS 16 /* the last one, and those that owe most; others are forgotten */
 
 struct hub_patience {
 	struct {

@@ -5,7 +5,7 @@
  *
  * It sums up each host as it does for whoever fetches, and has pathprofctl export write the sum: so
  * the bytes are those of `pathprofctl --hub URL export`. Where there is none it says why on
- * standard output and ends with HUB_NONE.
+ * standard output and ends with HUB_NONE or HUB_NO_FILE.
  *
  * Workload: some 40 ms a host and the graph of a program. Bounds: memory; serve's of time.
  */
@@ -246,6 +246,7 @@ static void find_file(struct pgo *pgo)
 }
 
 #define EXPORT_FIXED 14 /* arguments, behind which those stand that may be */
+#define NOT_RUN      127
 
 /* Its words go into a file: the last line is the reason when it fails. */
 static void export(const struct pgo *pgo, const char *program)
@@ -272,7 +273,7 @@ static void export(const struct pgo *pgo, const char *program)
 	setenv("PATHPROF_APART", "1", 1);
 	if (freopen(pgo->said, "w", stderr))
 		execv(program, (char *const *)(uintptr_t)argv);
-	_exit(HUB_FAILURE);
+	_exit(NOT_RUN);
 }
 
 static int tell_why(const struct pgo *pgo)
@@ -305,10 +306,19 @@ static int copy_profile(const struct pgo *pgo)
 	return hub_fail("%s: %s", pgo->profile, strerror(errno));
 }
 
+/* It has given no reason why there is no profile. */
+static int say_end(const char *program, int status)
+{
+	if (WIFEXITED(status))
+		return hub_fail("%s cannot be run: install it beside pathprof-hub", program);
+	return hub_fail("%s was ended by signal %d: ask for fewer hosts or less time", program,
+			WTERMSIG(status));
+}
+
 static int write_profile(struct pgo *pgo)
 {
 	char program[PATH_BYTES];
-	int status = -1;
+	int status = 0;
 	pid_t pid;
 
 	if (!beside_self(program, sizeof(program)))
@@ -317,10 +327,14 @@ static int write_profile(struct pgo *pgo)
 	pid = fork();
 	if (pid == 0)
 		export(pgo, program);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? copy_profile(pgo)
-									: tell_why(pgo);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			pid = -1;
+	if (pid < 0)
+		return hub_fail("%s: %s", program, strerror(errno));
+	if (!WIFEXITED(status) || WEXITSTATUS(status) == NOT_RUN)
+		return say_end(program, status);
+	return WEXITSTATUS(status) == 0 ? copy_profile(pgo) : tell_why(pgo);
 }
 
 static int answer(struct pgo *pgo)

@@ -48,7 +48,9 @@ unsigned int hub_question_hosts(struct pathprof_store *store, const char *host, 
 	int r;
 
 	if (labels && pathprof_labels_add(wanted, labels) < 0)
-		return refuse(400, "labels= are not KEY=VALUE with blanks between them",
+		return refuse(400,
+			      "labels= are not KEY=VALUE with blanks between them; a + is a blank "
+			      "here, write %2B",
 			      ret_object);
 	rows = json_array();
 	r = pathprof_store_hosts(store, &filter, list_host, rows, &error);

@@ -439,7 +439,8 @@ static unsigned int begin_pgo(struct hub *hub, struct MHD_Connection *connection
 					    .workload = argument(connection, "workload"),
 					    .release = argument(connection, "release")};
 
-	*ret_why = "label= is KEY=VALUE, a key has one value; group= is the value of one";
+	*ret_why = "label= is KEY=VALUE, a key has one value; group= is the value of one; a + is "
+		   "a blank here, write %2B";
 	if (!take_labels(connection, question.labels))
 		return MHD_HTTP_BAD_REQUEST;
 	return hub_pgo_begin(hub->pgo, request->ingest, &question, connection, &request->job,

@@ -14,6 +14,7 @@
 #include <sys/random.h>
 #include <systemd/sd-daemon.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -237,7 +238,7 @@ static int pack(struct round *round, int64_t slot_s, const uint64_t *left_out, s
 	if (r == 0)
 		r = name(round, parcel, &error);
 	if (r == 0) {
-		parcel->version = round->version;
+		parcel->version = pathprof_parcel_version_to_send(parcel, round->version);
 		parcel->host = round->host;
 		parcel->host.sent_ns = pp_realtime_ns();
 		r = pathprof_parcel_write(parcel, ret_bytes, ret_len, &error);
@@ -415,15 +416,24 @@ static int take_slot(void *context, const struct pathprof_slot_row *row)
 	return 0;
 }
 
-/* The id of the store stands in its parcels. */
-static int read_id(struct round *round, struct pathprof_error *error)
+static int read_id_of(struct round *round, const struct slot *slot, struct pathprof_error *error)
 {
 	struct pathprof_parcel parcel = {.slot_s = 0};
-	int r = pathprof_store_parcel(round->store, round->slots[0].slot_s, &parcel, error);
+	int r = pathprof_store_parcel(round->store, slot->slot_s, &parcel, error);
 
 	if (r == 0)
 		memcpy(round->id, parcel.store, sizeof(round->id));
 	pathprof_parcel_release(&parcel);
+	return r;
+}
+
+/* The id of the store stands in its parcels. A slot that cannot be read keeps no other back. */
+static int read_id(struct round *round, struct pathprof_error *error)
+{
+	int r = -ENODATA;
+
+	for (size_t i = 0; r < 0 && i < round->slot_cnt; i++)
+		r = read_id_of(round, &round->slots[i], error);
 	return r;
 }
 
@@ -545,6 +555,12 @@ static int64_t pause_s(unsigned int failures, long retry_after_s)
 	return retry_after_s + 1 + chance % (bound ? bound : 1);
 }
 
+/* Handlers of libraries at exit would bring 0.7 MiB of code into memory. */
+static _Noreturn void end(enum outcome outcome)
+{
+	_exit(fflush(stdout) == 0 && outcome == TAKEN ? HUB_OK : HUB_FAILURE);
+}
+
 int hub_send(const struct hub_options *options)
 {
 	uint8_t id[PATHPROF_PARCEL_STORE_BYTES] = {0};
@@ -568,7 +584,7 @@ int hub_send(const struct hub_options *options)
 		if (options->once) {
 			json_decref(left.settled);
 			pathprof_namer_free(left.namer);
-			return outcome == TAKEN ? HUB_OK : HUB_FAILURE;
+			end(outcome);
 		}
 		failures = outcome == LATER ? failures + 1 : 0;
 		if (outcome == LATER)

@@ -65,6 +65,7 @@ static int open_other(struct hub_tenants *tenants, const char *name, struct path
 {
 	const char *directory = tenants->options->tenants;
 	_cleanup_free_ char *db = NULL;
+	int r;
 
 	if (!directory)
 		return pathprof_fail(error, -ENOENT, "this hub has no tenant %s", name);
@@ -75,7 +76,9 @@ static int open_other(struct hub_tenants *tenants, const char *name, struct path
 		db = NULL;
 		return pathprof_fail(error, -ENOMEM, "out of memory");
 	}
-	return open_tenant(tenants, name, db, error);
+	r = open_tenant(tenants, name, db, error);
+	/* -ENOENT says that there are no tenants. */
+	return r == -ENOENT ? -EIO : r;
 }
 
 int hub_tenants_of(struct hub_tenants *tenants, const char *name, struct hub_ingest **ret_ingest,

@@ -23,8 +23,8 @@ int hub_tenants_new(struct hub_tenants **ret_tenants, const struct hub_options *
 /* NULL-safe. */
 void hub_tenants_free(struct hub_tenants *tenants);
 
-/* -ENOENT: the hub has no tenants but the default one; -EUSERS: as many as there may be are open.
- */
+/* -ENOENT: the hub has no tenants but the default one; -EUSERS: as many as there may be are open;
+ * else its database cannot be opened. */
 int hub_tenants_of(struct hub_tenants *tenants, const char *name, struct hub_ingest **ret_ingest,
 		   struct pathprof_error *error);
 /* The one at a place, in the order in which they were opened; NULL: there are no more. */
