@@ -213,6 +213,17 @@ echo "-O2 project/shared.c project/fixed.c project/main.c -o listed" >list
 "$cc" -O2 -ffunction-sections -fdata-sections -Wl,--gc-sections project/*.c -o collected && counted "unused sections thrown away" ./collected
 "$cc" -O2 --coverage project/*.c -o covered && counted "gcov's counters besides" ./covered
 [ "$(find . -maxdepth 1 -name 'covered-*.gcda' | wc -l)" = 3 ] && ok "which are written" || not_ok "gcov's counters" "there are no files"
+# -ObjC is no level of optimisation, and what follows -B is no input.
+if "$cc" '-###' -ObjC -c project/main.c 2>&1 | grep -q disable-llvm-passes; then
+	not_ok "-ObjC" "it is taken for a level of optimisation"
+else
+	ok "-ObjC leaves the level as it is"
+fi
+if "$cc" '-###' -B project 2>&1 | grep -q libpathprof-counting; then
+	not_ok "-B with a blank" "its value is taken for an input"
+else
+	ok "the value of -B is no input"
+fi
 if needs ccache ccache; then
 	export CCACHE_DIR=$PWD/ccache
 	for round in first second; do

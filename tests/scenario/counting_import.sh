@@ -251,6 +251,32 @@ if "$ctl" import -F counts -o left.db begun.ppraw cut.ppraw "$first" short.ppraw
 else
 	not_ok "damaged files are left out" "$(tail -n 1 said) $(jq -c . left.json)"
 fi
+# A count that no number holds with those of the files before is refused, and its file left out.
+for copy in large larger; do
+	cp "$first" $copy.ppraw
+	printf '\200' | dd of=$copy.ppraw bs=1 seek=$((4096 + 64 + 7)) conv=notrunc status=none
+done
+"$lab" counts --binary numbers --all large.ppraw >alone.tsv 2>said
+status=0
+"$lab" counts --binary numbers --all large.ppraw larger.ppraw >together.tsv 2>said || status=$?
+if [ $status = 1 ] && grep -q 'larger\.ppraw: .*beyond 64 bits' said && [ -s alone.tsv ] && cmp -s alone.tsv together.tsv; then
+	ok "counts beyond 64 bits are left out"
+else
+	not_ok "counts beyond 64 bits are left out" "status $status: $(head -n 1 said)"
+fi
+# A table of paths is one thread's: its counts are not those of two.
+python3 - "$first" shared.ppraw <<'EOF'
+import struct
+import sys
+
+data = open(sys.argv[1], "rb").read()
+size = struct.unpack_from("<Q", data, 4096 + 8)[0]
+head, thread, table = bytearray(data[:4096]), bytearray(data[4096:4096 + size]), (1 << 20) + 2 * size
+struct.pack_into("<Q", head, 16, 4096 + 2 * size + table)
+struct.pack_into("<Q", thread, 16, 4096 + 2 * size)
+open(sys.argv[2], "wb").write(head + thread + thread + struct.pack("<IiQ", 2, 0, table).ljust(table, b"\0"))
+EOF
+refused "a table of two threads" "shared.ppraw: damaged: threads share" "$lab" counts --binary numbers --all shared.ppraw
 refused "something else" "not a file of counts" "$ctl" import -F counts -o else.db even.c
 refused "no file" "files of counts are needed" "$ctl" import -F counts -o none.db
 cp numbers.db mixed.db

@@ -124,4 +124,24 @@ if "$cc" -O2 --pathprof-interesting=file changed.c -o new 2>said && grep -q 'cha
 else
 	not_ok "a function that has changed is told" "$(head -n 1 said)"
 fi
+
+# Two builds of one program: that both are in the file is said, and each can be had alone.
+rm -rf first second && mkdir first second builds.1 builds.2
+"$cc" -O2 changed.c -o builds.1/prog && PATHPROF_DIR=first builds.1/prog >out
+"$cc" -O1 changed.c -o builds.2/prog && PATHPROF_DIR=second builds.2/prog >out
+"$build/bin/pathprofctl" import -F counts --no-report -o builds.db first/*.ppraw 2>said &&
+	"$build/bin/pathprofctl" import -F counts --no-report -o builds.db second/*.ppraw 2>said
+if "$build/bin/pathprofctl" interesting --db builds.db -o both 2>said && grep -q 'builds.1/prog.*two builds.*--binary\|builds.2/prog.*two builds.*--binary' said &&
+	"$build/bin/pathprofctl" interesting --db builds.db --binary "$(realpath builds.1/prog)" -o one 2>said && ! grep -q 'two builds' said &&
+	[ "$(wc -l <one)" -lt "$(wc -l <both)" ]; then
+	ok "two builds are told"
+else
+	not_ok "two builds are told" "$(head -n 1 said)"
+fi
+cp builds.2/prog builds.1/prog
+refused "a build that was replaced" "another build than the one that counted" \
+	"$build/bin/pathprofctl" interesting --db builds.db -o none
+there=$(sed -nE 's/.*--binary ([0-9a-f]{16}).*/\1/p' said)
+"$build/bin/pathprofctl" interesting --db builds.db --binary "${there:-none}" -o one 2>said && ok "the build that is there, by --binary" ||
+	not_ok "the build that is there, by --binary" "$(head -n 1 said)"
 exit $failed

@@ -22,6 +22,100 @@ books "abort" 134 1 100 abort
 books "signals" 0 1 0 signals 20000
 books "longjmp" 0 1 300 jumps 300
 
+# Wherever a handler interrupts a count and has the table replaced, the count is in the new one, once.
+cat >interrupted.c <<'END'
+#include <stdbool.h>
+static void interrupt(void);
+#define __builtin_clzll(x) (interrupt(), __builtin_clzll(x))
+#include "hash.c"
+#include <stdio.h>
+#include <string.h>
+
+#define INTERRUPTING 2000
+
+static _Alignas(4096) char memory[1 << 22];
+static uint64_t used, ids, place, wanted;
+static bool held;
+static unsigned int lost;
+__attribute__((section(PATHPROF_COUNTERS_SECTION), used)) static uint64_t counter;
+
+/* At the wanted one of the places that counting comes by, unless signals are held. */
+static void interrupt(void)
+{
+	if (!held && ++place == wanted)
+		for (int i = 0; i < INTERRUPTING; i++)
+			__pathprof_count_residual(&counter, ids++);
+}
+
+uint64_t counts_lock(void)
+{
+	held = true;
+	return 0;
+}
+void counts_unlock(uint64_t signals) { held = false; }
+struct pathprof_counts_region *counts_mine(void) { return (void *)(memory + 4096); }
+void counts_attach(void) {}
+void counts_lose(void) { lost++; }
+struct pathprof_counts_region *counts_region_at(uint64_t at) { return (void *)(memory + at); }
+uint64_t counts_place_of(const struct pathprof_counts_region *region)
+{
+	interrupt();
+	return (uint64_t)((const char *)region - memory);
+}
+struct pathprof_counts_region *counts_append(uint32_t kind, uint64_t bytes)
+{
+	struct pathprof_counts_region *region = counts_region_at(used);
+
+	region->bytes = (bytes + 4095) & ~4095ull;
+	used += region->bytes;
+	return region;
+}
+
+/* False: it did not come by so many places. */
+static bool count_interrupted(uint64_t at)
+{
+	memset(memory, 0, sizeof(memory));
+	used = 8192;
+	ids = wanted = 0;
+	while (ids < 400)
+		__pathprof_count_residual(&counter, ids++);
+	place = 0;
+	wanted = at;
+	__pathprof_count_residual(&counter, ids++);
+	return place >= at;
+}
+
+static uint64_t counted(void)
+{
+	const struct pathprof_counts_region *table = counts_region_at(counts_mine()->hash);
+	const struct pathprof_counts_entry *entry = (const void *)(table + 1);
+	uint64_t sum = 0;
+
+	for (; (const char *)(entry + 1) <= (const char *)table + table->bytes; entry++)
+		sum += entry->count;
+	return sum;
+}
+
+int main(void)
+{
+	uint64_t at = 1, had;
+
+	for (; count_interrupted(at); at++) {
+		had = counted();
+		if (had != 401 + INTERRUPTING || lost)
+			return printf("place %d: %d counts of %d\n", (int)at, (int)had, 401 + INTERRUPTING), 1;
+	}
+	printf("%d places\n", (int)at - 1);
+	return at < 4;
+}
+END
+if clang-22 -w -O2 -D_GNU_SOURCE -I"$here/../../libprofile/include" -I"$here/../../tools/instrument/runtime" interrupted.c -o interrupted 2>said &&
+	./interrupted >out; then
+	ok "a handler that replaces the table it interrupts: $(cat out)"
+else
+	not_ok "a handler that replaces the table it interrupts" "$(cat said out | head -n 1)"
+fi
+
 # A table that a region had is that of the next thread.
 run threads 2 10
 if [ "$(stat -c %s counts/*.ppraw)" -le $((4096 + 3 * (4096 + 28672))) ]; then
@@ -99,16 +193,18 @@ void step_there(unsigned int x) { if (x & 1) sink += x; else sink ^= x; }
 END
 "$cc" -O2 -fPIC -shared library.c -o library.so
 clang-22 -O2 -pthread "$workloads/counting.c" -o plain
-for program in ./counting ./plain; do
-	run library ./library.so 5000
+for program in "./counting library" "./plain library" "./counting older" "./plain older"; do
+	read -r program mode <<<"$program"
+	[ "$mode" = older ] && each=5000 || each=10000
+	run "$mode" ./library.so 5000
 	# The program's own file, of another build, is not read.
 	"$lab" counts --binary library.so --all \
 		"counts/$(readelf -n library.so | sed -n 's/.*Build ID: //p')".*.ppraw >counted.tsv 2>said
 	sum=$(awk -F '\t' '{ n += $4 } END { print n }' counted.tsv)
-	if [ "$status" -eq 0 ] && [ "$sum" = 10000 ]; then
-		ok "a library that is loaded and let go by $program"
+	if [ "$status" -eq 0 ] && [ "$sum" = $each ]; then
+		ok "a library that is loaded by $program ($mode)"
 	else
-		not_ok "a library that is loaded and let go by $program" "status $status, $sum of 10000; $(head -n 1 said)"
+		not_ok "a library that is loaded by $program ($mode)" "status $status, $sum of $each; $(head -n 1 said)"
 	fi
 done
 program=(./counting)
@@ -118,6 +214,37 @@ for mode in "-O2" "-O1 --pathprof-cut=calls" "-O2 --pathprof-late"; do
 	# shellcheck disable=SC2086 # a list of words
 	cc=$build/bin/pathprof-c++ exact "exceptions $mode" "$workloads/counting_throws.cpp" $mode
 done
+
+# A call that may throw, in a frame with something to clean up, cuts like any other.
+cat >leaves.cpp <<'END'
+#include <cstdlib>
+static volatile int alive;
+struct Guard {
+	~Guard() { alive--; }
+};
+__attribute__((noinline)) static void leave(int x)
+{
+	if (x == 100)
+		throw x;
+	if (x == 3)
+		std::exit(0);
+	alive += x;
+}
+__attribute__((noinline)) static void work(int x)
+{
+	Guard guard;
+
+	leave(x);
+}
+int main()
+{
+	for (int i = 0; i < 10; i++)
+		work(i);
+}
+END
+cc=$build/bin/pathprof-c++ exact "exit() below a call that may throw" leaves.cpp -O1 --pathprof-cut=calls
+before=$(awk -F '\t' '$2 ~ /work/ && $3 == 0 { print $4 }' counted.tsv)
+[ "$before" = 4 ] && ok "the part before the call counts, 4 of 4" || not_ok "the part before the call" "${before:-none} of 4"
 
 # ---------------------------------------------------------------- files
 run threads 1 200
@@ -183,6 +310,16 @@ for place in "0 $((4096 + 64)) damaged.ppraw" "$((from)) $((bytes)) damaged"; do
 		not_ok "damaged files (${place##* })" "$(head -n 1 said)"
 	fi
 done
+# A damaged file among others costs its own counts, and a status.
+head -c 5000 "$first" >short.ppraw
+"$lab" counts --binary counting --all "$first" | sort >whole.tsv
+status=0
+"$lab" counts --binary counting --all short.ppraw "$first" >left.tsv 2>said || status=$?
+if [ $status = 1 ] && grep -q 'short\.ppraw: .*left out' said && sort left.tsv | cmp -s - whole.tsv && [ -s whole.tsv ]; then
+	ok "a damaged file among others is left out"
+else
+	not_ok "a damaged file among others is left out" "status $status: $(head -n 1 said)"
+fi
 
 # Tables grow, and regions come, while somebody reads.
 rm -rf counts
@@ -232,10 +369,84 @@ else
 	not_ok "names that are taken are passed over" "$names"
 fi
 
+# The directory stays that of the beginning.
+cat >moves.c <<'END'
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int main(void)
+{
+	if (chdir("elsewhere") || clearenv())
+		return 1;
+	if (fork() == 0)
+		_exit(0);
+	return wait(NULL) < 0;
+}
+END
+"$cc" -O1 moves.c -o moves
+for directory in counts .; do
+	rm -rf here
+	mkdir -p here/elsewhere here/counts
+	(cd here && PATHPROF_DIR=$directory ../moves)
+	if [ "$(find here/$directory -maxdepth 1 -name '*.ppraw' | wc -l)" = 2 ]; then
+		ok "a child's file is beside its parent's ($directory)"
+	else
+		not_ok "a child's file is beside its parent's ($directory)" "$(cd here && find . -name '*.ppraw' | paste -sd ' ')"
+	fi
+done
+
+# Paths before the runtime begins count in the section, or as lost.
+cat >before.c <<'END'
+static volatile unsigned int sink;
+#define BIT(n) if (x >> (n) & 1) sink += (n)
+__attribute__((noinline)) static void many(unsigned int x)
+{
+	BIT(0); BIT(1); BIT(2); BIT(3); BIT(4); BIT(5); BIT(6);
+	BIT(7); BIT(8); BIT(9); BIT(10); BIT(11); BIT(12);
+}
+static void before(void)
+{
+	for (unsigned int i = 0; i < 3; i++)
+		many(i);
+}
+__attribute__((section(".preinit_array"), used)) static void (*begin)(void) = before;
+int main(void)
+{
+	many(7);
+	return 0;
+}
+END
+"$cc" -O1 before.c -o before
+rm -rf counts
+mkdir counts
+PATHPROF_DIR=counts ./before
+"$lab" counts --all counts/*.ppraw >counted.tsv 2>said
+sum=$(awk -F '\t' '$2 ~ /many$/ { n += $4 } END { print n }' counted.tsv)
+if [ "$sum" = 1 ] && grep -q ' 3 paths were not counted' said; then
+	ok "paths before there is a file are counted as lost"
+else
+	not_ok "paths before there is a file are counted as lost" "many $sum of 1; $(head -n 1 said)"
+fi
+
+# A path that has no room in the file is not taken for another one.
+deep=$(printf 'deep%.0s' {1..50})
+deep=$deep/$deep/$deep/$deep/$deep/$deep
+mkdir -p "$deep"
+cp counting "$deep"
+program=("$deep/counting")
+run threads 1 10
+program=(./counting)
+if ! "$lab" counts counts/*.ppraw >out 2>said && grep -q 'does not name its program' said; then
+	ok "a program whose path is too long is not named"
+else
+	not_ok "a program whose path is too long is not named" "$(head -n 1 said)"
+fi
+
 # Descriptor 2 may be a file of the program's own by the time a child finds no place for its counts.
 cat >errors.c <<'END'
 #include <fcntl.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -245,14 +456,15 @@ int main(int argc, char **argv)
 		close(2);
 		dup2(open(argv[1], O_WRONLY | O_CREAT, 0666), 2);
 	}
-	setenv("PATHPROF_DIR", "/dev/null/none", 1);
+	if (rename("counts", "gone"))
+		return 1;
 	if (fork() == 0)
 		_exit(0);
 	return wait(NULL) < 0;
 }
 END
 "$cc" -O1 errors.c -o errors
-rm -rf counts data
+rm -rf counts gone data
 mkdir counts
 PATHPROF_DIR=counts ./errors data 2>said
 if [ -e data ] && [ ! -s data ] && [ ! -s said ]; then
@@ -260,25 +472,29 @@ if [ -e data ] && [ ! -s data ] && [ ! -s said ]; then
 else
 	not_ok "nothing is said into a file of the program's" "it holds: $(head -n 1 data)"
 fi
+rm -rf counts gone
+mkdir counts
 PATHPROF_DIR=counts ./errors 2>said
-if [ "$(grep -c 'paths are not counted' said)" = 1 ]; then
+if [ -d gone ] && [ "$(grep -c 'paths are not counted' said)" = 1 ]; then
 	ok "a child that does not count says so"
 else
 	not_ok "a child that does not count says so" "$(head -n 1 said)"
 fi
 
-# Where no file can be made, the program does what it did, and one line says so.
-for trouble in "PATHPROF_DIR=/dev/null/none" "ulimit=1"; do
+# Where no file can be made, or it has no room for a thread, the program does what it did, and one
+# line says why.
+for trouble in "PATHPROF_DIR=/dev/null/none 20" "ulimit=1 27" "ulimit=8 27"; do
+	read -r trouble error <<<"$trouble"
 	rm -rf counts truth
 	mkdir counts
 	(
-		[ "${trouble%%=*}" = ulimit ] && { ulimit -f 1; PATHPROF_DIR=counts; } || PATHPROF_DIR=${trouble#*=}
+		[ "${trouble%%=*}" = ulimit ] && { ulimit -f "${trouble#*=}"; PATHPROF_DIR=counts; } || PATHPROF_DIR=${trouble#*=}
 		export PATHPROF_DIR
 		./counting truth threads 4 100
 	) >out 2>said
 	status=$?
 	read -r _ steps manies < <(od -t u8 truth)
-	if [ $status -eq 0 ] && [ "$steps" = 800 ] && [ "$(wc -l <said)" -eq 1 ] && grep -q 'paths are not counted' said; then
+	if [ $status -eq 0 ] && [ "$steps" = 800 ] && [ "$(wc -l <said)" -eq 1 ] && grep -q "paths are not counted.*errno $error)" said; then
 		ok "no file can be made ($trouble)"
 	else
 		not_ok "no file can be made ($trouble)" "status $status, $steps steps, it says: $(head -n 1 said)"

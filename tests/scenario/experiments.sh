@@ -47,6 +47,11 @@ refuses 2 "one NAME" "no name"
 refuses 1 "No such file" "an output folder in none" rps-4 --out "$tmp/no/such/folder"
 check "what is refused leaves nothing behind" test ! -e "$tmp/no"
 
+without_compiler() { "$lab" experiment rps-7 --programs gzip --out "$tmp/without" >"$tmp/said" 2>&1; }
+check "rps-7 without a compiler ends well" without_compiler
+check "and says what it lacks" grep -q 'rps-7: nothing is measured: .*cc1 is not among the programs' "$tmp/said"
+check "and measures no other program" test ! -e "$tmp/without/rps-7.csv"
+
 out=$tmp/results
 if ! command -v gnuplot >/dev/null; then
 	skip "results" "gnuplot is not installed (apt install gnuplot-nox)"
@@ -66,7 +71,7 @@ else
 	compiled=$tmp/compiled
 	check "nothing is measured, nothing is told" "$lab" experiment eopp-3.16 --out "$compiled"
 	check "there are no tables of it" test ! -e "$compiled/eopp-3.16.csv"
-	for line in "instructions gzip plain 200" "instructions gzip gen 250" "instructions gzip early 300" \
+	for line in "instructions gzip plain 200" "instructions gzip gen 250" "instructions gzip early 300" "instructions gzip early-tables 230" \
 		"instructions lua plain 100" "instructions lua early 110" "file gzip plain 1000" "file gzip early 2500" \
 		"span gzip:f early-tables 1" "span gzip:g early-tables 3.5" "accuracy gzip early-practical 97.5"; do
 		tr ' ' '\t' <<<"$line"
@@ -75,6 +80,8 @@ else
 	check "half again as many instructions" grep -q '^gzip,,25,50,' "$compiled/eopp-3.16.csv"
 	check "the thesis' row is beside them" grep -q '^"*thesis: mean"*,,,50,15,' "$compiled/eopp-3.16.csv"
 	check "its mean is a headline" grep -q '3.16: instructions for Ball-Larus, mean.*30' "$compiled/headlines.csv"
+	check "what was not measured of all programs is none" \
+		awk '/3\.16: instructions with tables/ { exit 1 }' "$compiled/headlines.csv"
 	check "a file's growth" grep -q '^gzip,,,2.5,' "$compiled/eopp-3.4.csv"
 	check "two tables by their span" awk -F, '{ n[$1] = $2 + $3 } END { exit n["1"] != 1 || n["to 4"] != 1 || n["to 2"] || n["more"] }' \
 		"$compiled/eopp-3.17.csv"
@@ -116,6 +123,7 @@ elif command -v gnuplot >/dev/null; then
 	chmod 755 "$tmp/cut/pathprof-trace"
 	whole=$lab lab=$tmp/cut/pathprof-lab
 	refuses 1 "gzip: no whole trace" "half a trace" rps-11 --programs gzip --out "$tmp/half"
+	refuses 1 "gzip: no whole trace" "half a trace of a whole program" step --programs gzip --out "$tmp/half"
 	lab=$whole
 	check "ccp records and compares gzip's inputs" \
 		"$lab" experiment ccp --programs gzip --out "$out"

@@ -12,6 +12,7 @@
  *     counting TRUTH signals CALLS             a handler that interrupts itself and others
  *     counting TRUTH jumps CALLS               longjmp() from below
  *     counting TRUTH library FILE CALLS        step_there() of a library, in threads
+ *     counting TRUTH older FILE CALLS          the same in a thread older than it, which exits
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -184,11 +185,9 @@ static void *there(void *argument)
 	return argument;
 }
 
-/* In a thread that is older than the library is here, in one that is younger, and in this one. */
-static void run_library(const char *file)
+static void *load(void *file)
 {
 	void *library = dlopen(file, RTLD_NOW);
-	pthread_t thread;
 
 	if (library)
 		*(void **)&step_there = dlsym(library, "step_there");
@@ -196,11 +195,30 @@ static void run_library(const char *file)
 		fputs(dlerror(), stderr);
 		abort();
 	}
+	return library;
+}
+
+/* In the thread that loads the library, and in one that is younger. */
+static void run_library(char *file)
+{
+	void *library = load(file);
+	pthread_t thread;
+
 	there(NULL);
 	if (pthread_create(&thread, NULL, there, NULL) || pthread_join(thread, NULL))
 		abort();
 	if (dlclose(library))
 		abort();
+}
+
+/* This thread is older than the library, which another one loads. */
+static void run_older(char *file)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, load, file) || pthread_join(thread, NULL))
+		abort();
+	there(NULL);
 }
 
 int main(int argc, char **argv)
@@ -233,6 +251,8 @@ int main(int argc, char **argv)
 		run_jumps(last);
 	else if (!strcmp(what, "library"))
 		run_library(argv[3]);
+	else if (!strcmp(what, "older"))
+		run_older(argv[3]);
 	else
 		work(100);
 	if (!strcmp(what, "exec"))

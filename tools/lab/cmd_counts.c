@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What programs counted that were built with pathprof-cc: the hottest paths with their lines, or
- * every path's number and count.
+ * every path's number and count. Damaged files are named and left out.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -38,17 +38,31 @@ static const struct option options[] = {{"binary", required_argument, NULL, 'b'}
 
 /* ---------------------------------------------------------------- reading */
 
-static struct pathprof_counted *open_counted(const char *binary, const char *first)
+/* The first file whose head can be read says what the program is. */
+static void find_run(char **files, int file_cnt, struct pathprof_counts_run *ret_run)
+{
+	struct pathprof_error error = {""};
+	const char *file = "";
+	int r = -EBADMSG;
+
+	for (int i = 0; r == -EBADMSG && i < file_cnt; i++) {
+		file = files[i];
+		r = pathprof_counts_run(file, ret_run, &error);
+	}
+	if (r < 0)
+		lab_fail("%s", error.text);
+	if (!ret_run->object[0])
+		lab_fail("%s does not name its program: say --binary FILE", file);
+}
+
+static struct pathprof_counted *open_counted(const char *binary, char **files, int file_cnt)
 {
 	struct pathprof_counted *counted;
 	struct pathprof_error error;
 	struct pathprof_counts_run run;
 
 	if (!binary) {
-		if (pathprof_counts_run(first, &run, &error) < 0)
-			lab_fail("%s", error.text);
-		if (!run.object[0])
-			lab_fail("%s does not name its program: say --binary FILE", first);
+		find_run(files, file_cnt, &run);
 		binary = run.object;
 	}
 	if (pathprof_counted_open(&counted, binary, &error) < 0)
@@ -56,20 +70,37 @@ static struct pathprof_counted *open_counted(const char *binary, const char *fir
 	return counted;
 }
 
-static void add_files(struct pathprof_counted *counted, char **files, int file_cnt)
+/* Whether the file is whole: of a damaged one nothing is added. */
+static bool add_file(struct pathprof_counted *counted, const char *file)
 {
 	struct pathprof_counts_run run;
 	struct pathprof_error error;
+	int r = pathprof_counted_add(counted, file, &run, &error);
 
-	for (int i = 0; i < file_cnt; i++) {
-		if (pathprof_counted_add(counted, files[i], &run, &error) < 0)
-			lab_fail("%s", error.text);
-		if (run.lost_cnt)
-			fprintf(stderr,
-				"pathprof-lab: %s: %" PRIu64 " paths were not counted, their table "
-				"had no room\n",
-				files[i], run.lost_cnt);
+	if (r == -EBADMSG) {
+		fprintf(stderr, "pathprof-lab: %s: left out\n", error.text);
+		return false;
 	}
+	if (r < 0)
+		lab_fail("%s", error.text);
+	if (run.lost_cnt)
+		fprintf(stderr,
+			"pathprof-lab: %s: %" PRIu64 " paths were not counted: their table had no "
+			"room, or there was no file yet\n",
+			file, run.lost_cnt);
+	return true;
+}
+
+/* How many are damaged and were left out; ends here if none is whole: each was named. */
+static int add_files(struct pathprof_counted *counted, char **files, int file_cnt)
+{
+	int damaged_cnt = 0;
+
+	for (int i = 0; i < file_cnt; i++)
+		damaged_cnt += !add_file(counted, files[i]);
+	if (damaged_cnt == file_cnt)
+		exit(EXIT_FAILURE);
+	return damaged_cnt;
 }
 
 static void take_function(struct hot_paths *hot, const struct pathprof_counted *counted,
@@ -211,7 +242,7 @@ int lab_counts(int argc, char **argv)
 	uint64_t top = TOP;
 	uint32_t function_cnt;
 	bool all = false;
-	int option;
+	int option, damaged_cnt;
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (option) {
@@ -230,8 +261,8 @@ int lab_counts(int argc, char **argv)
 	}
 	if (optind == argc)
 		lab_usage("counts: no file of counts");
-	counted = open_counted(binary, argv[optind]);
-	add_files(counted, argv + optind, argc - optind);
+	counted = open_counted(binary, argv + optind, argc - optind);
+	damaged_cnt = add_files(counted, argv + optind, argc - optind);
 	functions = pathprof_counted_functions(counted, &function_cnt);
 	for (uint32_t f = 0; f < function_cnt; f++)
 		take_function(&hot, counted, &functions[f], f);
@@ -244,5 +275,5 @@ int lab_counts(int argc, char **argv)
 	free(hot.paths);
 	pathprof_counted_free(counted);
 	lab_finish_output();
-	return 0;
+	return damaged_cnt ? EXIT_FAILURE : EXIT_SUCCESS;
 }

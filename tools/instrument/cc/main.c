@@ -172,7 +172,7 @@ static bool gives_profile(const char *argument)
 
 static bool takes_level(const char *argument)
 {
-	return begins(argument, "-O") && !begins(argument, "-Objc");
+	return begins(argument, "-O") && !begins(argument, "-ObjC");
 }
 
 static bool is_input(const char *argument)
@@ -267,6 +267,7 @@ static bool has_value(const char *argument)
 		"-iquote", "-idirafter", "-imacros",    "-target",  "-arch",
 		"-u",      "-z",         "-T",          "-mllvm",   "-Xpreprocessor",
 		"-e",      "-iprefix",   "-isysroot",   "--param",  "--sysroot",
+		"-MJ",     "-B",         "-F",          "-rpath",   "-include-pch",
 		NULL};
 
 	return is_one_of(argument, list);

@@ -80,7 +80,7 @@ const struct pathprof_interesting_path *graph_known_paths(const struct graph *gr
 	return paths;
 }
 
-/* They have the lowest numbers. */
+/* The start is told, too, where there is no room for edges. */
 bool graph_is_entry(const struct graph *graph, uint64_t id)
 {
 	struct pathprof_flow_path path = {0};

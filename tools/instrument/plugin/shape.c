@@ -86,10 +86,14 @@ static bool is_asm(LLVMValueRef call)
 	return LLVMIsAInlineAsm(LLVMGetCalledValue(call)) != NULL;
 }
 
-/* Whether a path ends with this call, and the next one begins behind it. */
+/*
+ * Whether a path ends with this call, and the next one begins behind it. Before a call that is the
+ * last thing the function does, leaving ends it; an invoke is such a place as a terminator alone.
+ */
 static bool cuts(const struct unit *unit, LLVMValueRef instruction, LLVMValueRef leaving)
 {
-	if (!is_any_call(instruction) || instruction == leaving || crossing_is(unit, instruction))
+	if (!is_any_call(instruction) || crossing_is(unit, instruction) ||
+	    (instruction == leaving && is_call(instruction)))
 		return false;
 	if (returns_twice(unit, instruction))
 		return true;
@@ -125,10 +129,7 @@ static uint32_t cut_block(const struct unit *unit, LLVMBasicBlockRef block, stru
 			pieces[cnt] =
 				(struct piece){block, first, cut ? next : i, cut ? i : NULL, NULL};
 		cnt++;
-		if (!cut)
-			first = i;
-		else if (next)
-			first = next;
+		first = cut ? next : i;
 	}
 	if (pieces)
 		pieces[cnt] = (struct piece){block, first, NULL, NULL, leaving};
@@ -145,7 +146,7 @@ LLVMValueRef shape_crossing(const struct shape *shape, const struct unit *unit, 
 {
 	LLVMValueRef i = shape->pieces[piece].first;
 
-	while (LLVMGetInstructionOpcode(i) == LLVMPHI)
+	while (i && LLVMGetInstructionOpcode(i) == LLVMPHI)
 		i = LLVMGetNextInstruction(i);
 	return crossing_is(unit, i) ? i : NULL;
 }

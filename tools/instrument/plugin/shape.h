@@ -11,7 +11,7 @@
 
 struct piece {
 	LLVMBasicBlockRef block;
-	LLVMValueRef first; /* instruction */
+	LLVMValueRef first; /* instruction; NULL: none is behind the call that cut the block */
 	LLVMValueRef end;   /* the next piece's first; NULL: the block's end */
 	LLVMValueRef cut;   /* the call that ends it, and paths; NULL: none does */
 	/*

@@ -46,7 +46,7 @@ struct unit {
 	const struct pathprof_interesting *interesting; /* NULL: no paths are */
 	uint64_t counter_cnt;
 	uint32_t function_cnt, left_out_cnt;
-	uint32_t changed_cnt; /* functions that the interesting paths are not of any more */
+	uint32_t changed_cnt; /* functions that interesting paths or clang's profile do not fit */
 	uint32_t misfit_cnt;  /* and those that `ran` is not of */
 	unsigned int returns_twice, noprofile, naked, coroutine,
 		always_inline; /* kinds of attributes */

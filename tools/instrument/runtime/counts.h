@@ -36,7 +36,7 @@ extern struct counts_object *__pathprof_objects __attribute__((visibility("defau
 
 /* ---------------------------------------------------------------- file.c */
 
-/* Makes the file, and gives the calling thread, which is the only one, the first region. */
+/* Makes the file, and gives the calling thread the first region. */
 bool counts_file_make(void);
 /* After fork(): the same in the child, in a file of its own. */
 void counts_file_make_anew(void);
@@ -46,6 +46,8 @@ struct pathprof_counts_head *counts_head(void);
 struct pathprof_counts_region *counts_append(uint32_t kind, uint64_t bytes);
 struct pathprof_counts_region *counts_region_at(uint64_t place);
 uint64_t counts_place_of(const struct pathprof_counts_region *region);
+/* A path is not counted: there is no room for it, or no file yet. */
+void counts_lose(void);
 /* What is returned is handed to counts_unlock(). */
 uint64_t counts_lock(void);
 void counts_unlock(uint64_t signals);

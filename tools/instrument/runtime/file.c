@@ -27,7 +27,10 @@ static struct {
 	uint64_t room;
 	dev_t device;
 	ino_t inode;
-	int held; /* the lock */
+	int held;          /* the lock */
+	int error;         /* why it could not grow last */
+	uint64_t lost_cnt; /* before there was one */
+	char directory[DIRECTORY_MAX + 256];
 	char path[DIRECTORY_MAX + 256];
 	char unfinished[DIRECTORY_MAX + 256 + 8]; /* its name until it has that one */
 } file;
@@ -93,8 +96,8 @@ static size_t put_build_id(size_t at, const struct pathprof_counts_head *head)
 	return head->build_id_bytes ? at : put(at, "unknown");
 }
 
-/* The directory, absolute: the program may go elsewhere. */
-static size_t put_directory(void)
+/* Absolute, and once: the program may go elsewhere and change its environment before it forks. */
+static void remember_directory(void)
 {
 	const char *directory = getenv("PATHPROF_DIR");
 	size_t at = 0;
@@ -106,7 +109,9 @@ static size_t put_directory(void)
 			at++;
 		at = put(at, "/");
 	}
-	return put(put(at, directory), "/");
+	at = put(put(at, directory), "/");
+	for (size_t i = 0; i <= at; i++)
+		file.directory[i] = file.path[i];
 }
 
 static void put_unfinished(void)
@@ -178,10 +183,9 @@ static int create_unfinished(void)
 
 static int create(const struct pathprof_counts_head *head)
 {
-	size_t at = put_directory();
+	size_t at = put_build_id(put(0, file.directory), head);
 	int fd = -EEXIST;
 
-	at = put_build_id(at, head);
 	at = put_number(put(at, "."), head->pid);
 	for (uint64_t n = 0; fd == -EEXIST && n < NAMES_MAX; n++) {
 		put(n ? put_number(put(at, "-"), n) : at, ".ppraw");
@@ -261,6 +265,7 @@ static bool make(void)
 		.image_bytes = counts_image_bytes(),
 		.pid = (uint64_t)kernel_pid(),
 		.start_ns = kernel_time_ns(),
+		.lost_cnt = __atomic_exchange_n(&file.lost_cnt, 0, __ATOMIC_RELAXED),
 	};
 	struct pathprof_counts_region *region = NULL;
 	int r;
@@ -269,7 +274,7 @@ static bool make(void)
 	r = make_named(&head);
 	if (r == 0) {
 		region = counts_claim(kernel_tid());
-		r = region ? 0 : -ENOSPC;
+		r = region ? 0 : file.error;
 		if (r < 0)
 			kernel_remove(file.path);
 	}
@@ -282,6 +287,7 @@ static bool make(void)
 bool counts_file_make(void)
 {
 	remember_errors();
+	remember_directory();
 	return make();
 }
 
@@ -312,6 +318,13 @@ uint64_t counts_place_of(const struct pathprof_counts_region *region)
 	return (uint64_t)((const char *)region - (const char *)file.head);
 }
 
+void counts_lose(void)
+{
+	uint64_t *lost_cnt = file.head ? &file.head->lost_cnt : &file.lost_cnt;
+
+	__atomic_fetch_add(lost_cnt, 1, __ATOMIC_RELAXED);
+}
+
 static int grow_by_name(uint64_t from, uint64_t bytes)
 {
 	struct stat identity = {0};
@@ -335,7 +348,8 @@ struct pathprof_counts_region *counts_append(uint32_t kind, uint64_t bytes)
 	uint64_t place = file.head->used_bytes;
 
 	bytes = whole_pages(bytes);
-	if (bytes > file.room - place || grow_by_name(place, bytes) < 0)
+	file.error = bytes > file.room - place ? -ENOMEM : grow_by_name(place, bytes);
+	if (file.error < 0)
 		return NULL;
 	region = counts_region_at(place);
 	region->kind = kind;

@@ -8,7 +8,9 @@
  * A signal handler may count in the middle of a count of its own thread. An entry is taken by an
  * atomic exchange of its first word and is nobody's match until its second word is written; the
  * handler then takes another entry for the same path, and who reads the file adds both up. Growing
- * holds signals back. A table that was replaced stays in the file, where nothing points to it.
+ * holds signals back. A table that was replaced stays in the file, where nothing points to it. It
+ * knows how much was copied out of it, so a count that a handler interrupted and that was added to
+ * it afterwards is found, and counted again in the table that is in use.
  */
 #include "counts.h"
 #include "kernel.h"
@@ -64,6 +66,17 @@ static void copy_entries(struct pathprof_counts_region *to, struct pathprof_coun
 			entry_for(to, entries[i].counter, entries[i].id)->count += entries[i].count;
 }
 
+static uint64_t sum_of(const struct pathprof_counts_region *table)
+{
+	const struct pathprof_counts_entry *entries =
+		(const struct pathprof_counts_entry *)(table + 1);
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0, cnt = entries_of(table); i < cnt; i++)
+		sum += entries[i].count;
+	return sum;
+}
+
 /* A table of twice the size, or the first one; where the file cannot grow, the one that is. */
 static struct pathprof_counts_region *grow(struct pathprof_counts_region *mine)
 {
@@ -74,8 +87,10 @@ static struct pathprof_counts_region *grow(struct pathprof_counts_region *mine)
 		counts_append(PATHPROF_COUNTS_HASH,
 			      sizeof(*table) + entries * sizeof(struct pathprof_counts_entry));
 
-	if (table && old)
+	if (table && old) {
 		copy_entries(table, old);
+		old->call[0] = sum_of(old);
+	}
 	if (table)
 		__atomic_store_n(&mine->hash, counts_place_of(table), __ATOMIC_RELEASE);
 	counts_unlock(signals);
@@ -90,12 +105,6 @@ static struct pathprof_counts_region *table_of(struct pathprof_counts_region *mi
 	if (!table || table->hash >= entries_of(table) / 2)
 		table = grow(mine);
 	return table && table->hash < entries_of(table) - 1 ? table : NULL;
-}
-
-static void lose(void)
-{
-	if (counts_head())
-		__atomic_fetch_add(&counts_head()->lost_cnt, 1, __ATOMIC_RELAXED);
 }
 
 /* A handler that took the entry meanwhile took it for its own path. */
@@ -113,14 +122,27 @@ static bool count_in_cache(struct pathprof_counts_region *mine, uint64_t counter
 	return true;
 }
 
+/* Whether a count was added to the table after a handler had copied what it held. */
+static bool is_left_behind(const struct pathprof_counts_region *mine,
+			   struct pathprof_counts_region *table)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (mine->hash == counts_place_of(table) || sum_of(table) == table->call[0])
+		return false;
+	table->call[0]++;
+	return true;
+}
+
 static void count_in_table(struct pathprof_counts_region *mine, uint64_t counter, uint64_t id)
 {
 	struct pathprof_counts_region *table = mine ? table_of(mine) : NULL;
 
-	if (table)
+	for (; table; table = table_of(mine)) {
 		entry_for(table, counter, id)->count++;
-	else
-		lose();
+		if (!is_left_behind(mine, table))
+			return;
+	}
+	counts_lose();
 }
 
 static uint64_t distance_of(const uint64_t *counter)

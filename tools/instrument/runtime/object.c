@@ -80,6 +80,15 @@ static int take_name(struct dl_phdr_info *info, size_t size, void *context)
 	return 1;
 }
 
+/* A path that fills all of the room may be cut off: it is unknown. */
+static void take_program_name(struct pathprof_counts_head *head)
+{
+	long bytes = kernel_path_of("/proc/self/exe", head->object, sizeof(head->object));
+
+	if (bytes < 0 || bytes == sizeof(head->object))
+		head->object[0] = 0;
+}
+
 void counts_name_object(struct pathprof_counts_head *head)
 {
 	const ElfW(Phdr) *h = headers();
@@ -87,8 +96,8 @@ void counts_name_object(struct pathprof_counts_head *head)
 	for (int i = 0; i < __ehdr_start.e_phnum; i++)
 		if (h[i].p_type == PT_NOTE)
 			take_build_id(head, load_bias() + h[i].p_vaddr, h[i].p_memsz);
-	if (!is_program())
+	if (is_program())
+		take_program_name(head);
+	else
 		dl_iterate_phdr(take_name, head);
-	else if (kernel_path_of("/proc/self/exe", head->object, sizeof(head->object) - 1) < 0)
-		head->object[0] = 0;
 }

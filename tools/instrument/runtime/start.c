@@ -68,9 +68,10 @@ __attribute__((constructor(FIRST))) static void start(void)
 	pthread_atfork(NULL, NULL, after_fork);
 }
 
+/* Any thread may run this. A file without regions was not made. */
 __attribute__((destructor(FIRST))) static void end(void)
 {
-	if (!counts_mine() || counts_head()->used_bytes == PATHPROF_COUNTS_PAGE)
+	if (!counts_head() || counts_head()->used_bytes == PATHPROF_COUNTS_PAGE)
 		return;
 	take_leave();
 	move_section_to_file();

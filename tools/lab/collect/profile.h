@@ -4,8 +4,7 @@
  * number of windows, a weighting), so that all of them are compared with the truth after one pass.
  *
  * Workload: up to some hundred thousand paths, some hundred million additions to a few columns of
- * one path. No removal. One owner, no locking. A column
- * holds weights at or above zero.
+ * one path. No removal. One owner, no locking. A column holds weights at or above zero.
  *
  * Overlap is EOPP 5.5: the sum over paths of the smaller of both normalised weights, 0..1.
  */

@@ -54,7 +54,7 @@ struct lab_stream {
 	struct pp_table numbers; /* of transfers */
 	uint32_t *list;          /* the stream: indices of transfers */
 	size_t cnt, room;
-	uint64_t *ticks[LAB_STREAM_CLOCK_CNT]; /* before each LAB_STREAM_STRIDE-th of the list */
+	uint64_t *ticks[LAB_STREAM_CLOCK_CNT]; /* before each 64th of the list */
 	uint64_t total[LAB_STREAM_CLOCK_CNT];
 	struct lab_profile functions; /* of an address, +1 */
 	uint32_t function_cnt;

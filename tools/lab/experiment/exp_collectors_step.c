@@ -160,11 +160,13 @@ static void record_whole(struct lab_run *run, const struct lab_program *program,
 	pid_t ticks = begin_ticks(program, "recording the whole program");
 
 	snprintf(limit, sizeof(limit), "%llu", BLOCKS_MAX);
+	unlink(part);
 	run_tool(program, dir, tracer, options);
 	end_ticks(ticks);
+	if (!lab_trace_is_whole(part))
+		lab_fail("%s: no whole trace of it was made (see %smessages)", program->name, dir);
 	if (rename(part, path))
-		lab_fail("%s: no trace of it was made (see %smessages): %s", program->name, dir,
-			 strerror(errno));
+		lab_fail("%s: %s", path, strerror(errno));
 	free(part);
 	free(tracer);
 }
@@ -177,7 +179,7 @@ static struct pathprof_trace *trace_whole(struct lab_run *run, const struct lab_
 	struct pathprof_trace *trace;
 	struct pathprof_error error;
 
-	if (!pathprof_trace_is(path))
+	if (!lab_trace_is_whole(path))
 		record_whole(run, program, dir, path);
 	if (pathprof_trace_open(&trace, path, &error))
 		lab_fail("%s", error.text);
@@ -185,15 +187,15 @@ static struct pathprof_trace *trace_whole(struct lab_run *run, const struct lab_
 	return trace;
 }
 
-/* false: the limit ended it, or something else did. */
-static bool is_whole(const struct pathprof_trace *trace)
+/* false: the limit ended it. */
+static bool is_short(const struct pathprof_trace *trace)
 {
 	const struct pathprof_trace_info *info = pathprof_trace_info(trace);
 	uint64_t word_cnt = 0;
 
 	for (uint32_t i = 0; i < info->stream_cnt; i++)
 		word_cnt += pathprof_trace_stream(trace, i)->word_cnt;
-	return info->whole && word_cnt < BLOCKS_MAX;
+	return word_cnt < BLOCKS_MAX;
 }
 
 /* The program again and again into one database. false: this machine cannot. */
@@ -392,7 +394,7 @@ static bool measure(struct lab_run *run, const struct lab_program *program, stru
 			result->overlap[l][c] = NAN;
 	lab_program_prepare(program, dir);
 	trace = trace_whole(run, program, dir);
-	recorded = is_whole(trace) && record_steps(run, program, dir, db);
+	recorded = is_short(trace) && record_steps(run, program, dir, db);
 	if (recorded) {
 		ticks = begin_ticks(program, "comparing");
 		compare(trace, db, result);

@@ -18,7 +18,8 @@ void eopp_count(struct lab_exact *table, const struct lab_key *key, uint64_t cou
 /* Mean of the values that are one; NaN when none is. */
 double eopp_mean(const double *values, size_t cnt);
 
-/* Feeds stream 0, Ball-Larus paths of at most 32 branches, one extension where extended. */
+/* Feeds what lab_trace_each() reads: Ball-Larus paths of at most 32 branches, one extension where
+ * extended. */
 void eopp_feed(const struct pathprof_trace *trace, enum pathprof_extend extend, bool simulate,
 	       lab_brought_fn *fn, void *context);
 

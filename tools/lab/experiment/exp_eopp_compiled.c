@@ -184,6 +184,7 @@ static void finish(struct lab_run *run, struct lab_table *table, const char *y)
 	lab_table_free(table);
 }
 
+/* NaN, and so is *ret_most: not measured of all programs. */
 static double mean(const struct figures *f, const char *what, cell_fn *cell, const char *build,
 		   double *ret_most)
 {
@@ -201,7 +202,7 @@ static double mean(const struct figures *f, const char *what, cell_fn *cell, con
 		cnt++;
 	}
 	if (ret_most)
-		*ret_most = most;
+		*ret_most = isnan(sum) ? NAN : most;
 	return cnt ? sum / (double)cnt : NAN;
 }
 
@@ -349,7 +350,6 @@ static void write_spans(struct lab_run *run, const struct figures *f)
 static void say(struct lab_run *run, const char *what, const char *paper, double ours,
 		const char *unit, double aim, const char *why)
 {
-	/* Not measured of all programs. */
 	if (!isfinite(ours))
 		return;
 	lab_headline(run, &(struct lab_headline){.what = what,

@@ -34,12 +34,13 @@ static const struct lab_plot error_plot = {.form = LAB_PLOT_LINES,
 					   .y_log = true,
 					   .y_max = 30};
 
+/* NULL: it is not among the programs. */
 static const struct lab_program *compiler(const struct lab_run *run)
 {
 	for (size_t i = 0; i < lab_run_program_cnt(run); i++)
 		if (strcmp(lab_run_program(run, i)->name, "cc1") == 0)
 			return lab_run_program(run, i);
-	return lab_run_program(run, 0);
+	return NULL;
 }
 
 static void write_errors(struct lab_run *run, const char *name, const char *title,
@@ -162,11 +163,11 @@ static void say_phased(struct lab_run *run, const struct lab_rps_result *result)
 				  .at_most = true});
 }
 
-static void run_7(struct lab_run *run)
+static void measure_compiler(struct lab_run *run, const struct lab_program *program)
 {
 	const struct lab_rps_plan plan = plan_of();
 	struct lab_rps_result *result = calloc(1, sizeof(*result));
-	struct pathprof_trace *trace = lab_run_trace(run, compiler(run), LAB_TRACE_LOADS);
+	struct pathprof_trace *trace = lab_run_trace(run, program, LAB_TRACE_LOADS);
 
 	if (!result)
 		lab_fail("out of memory");
@@ -180,6 +181,18 @@ static void run_7(struct lab_run *run)
 	say_messages(run, result);
 	say_phased(run, result);
 	free(result);
+}
+
+static void run_7(struct lab_run *run)
+{
+	const struct lab_program *program = compiler(run);
+
+	if (program)
+		measure_compiler(run, program);
+	else
+		fprintf(stderr,
+			"rps-7: nothing is measured: the figure is of a compiler, and cc1 is not "
+			"among the programs: add it to --programs\n");
 }
 
 static void measure(struct lab_run *run, const struct lab_program *program,

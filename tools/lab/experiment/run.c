@@ -190,8 +190,7 @@ static void fail_run(const struct lab_run *run, const struct lab_program *progra
 		 program->package);
 }
 
-/* A tracer that was killed or found no room leaves a file that can be read, but has no end. */
-static bool is_whole(const char *path)
+bool lab_trace_is_whole(const char *path)
 {
 	struct pathprof_trace *trace;
 	bool whole;
@@ -228,7 +227,7 @@ static void record(const struct lab_run *run, const struct lab_program *program,
 		add_word(&words, kind_options[kind]);
 	status = run_tracer(run, program, &words);
 	/* At the limit the program is killed, so its status says nothing; the file does. */
-	if (!is_whole(part))
+	if (!lab_trace_is_whole(part))
 		fail_run(run, program, status);
 	if (rename(part, path))
 		lab_fail("%s: %s", path, strerror(errno));

@@ -49,6 +49,8 @@ __attribute__((format(printf, 2, 3))) char *lab_run_path(const struct lab_run *r
 FILE *lab_run_create(const struct lab_run *run, const char *name, const char *suffix);
 void lab_run_close(FILE *file, const char *name);
 void *lab_alloc(size_t cnt, size_t bytes);
+/* false: its tracer was killed or found no room. A trace that ends at its limit is whole. */
+bool lab_trace_is_whole(const char *path);
 
 /* begin removes headlines of an earlier run of the experiment; collect makes one list of all. */
 void lab_headlines_begin(const struct lab_run *run);
