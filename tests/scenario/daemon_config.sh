@@ -45,7 +45,7 @@ refused out-of-range "$conf.d/30.conf:2: Overhead=200%: out of range" 78 -c "$co
 printf '[Metrics]\nListen=localhost:80\n' >"$conf.d/30.conf"
 refused bad-address "$conf.d/30.conf:2: Listen=localhost:80: bad value" 78 -c "$conf" --db "$db"
 printf '[Alert a]\nMetric=overlap\nThreshold=5\n' >"$conf.d/30.conf"
-refused bad-rule "$conf.d/30.conf: [Alert a]: Threshold=5: overlap is" 78 -c "$conf" --db "$db"
+refused bad-rule "$conf and its drop-ins: [Alert a]: Threshold=5: overlap is" 78 -c "$conf" --db "$db"
 printf '[Profile]\nOverhead=1%%\nOverhead=1%%\n' >"$conf.d/30.conf"
 refused duplicate "$conf.d/30.conf:3: Overhead= was set" 78 -c "$conf" --db "$db"
 check nothing-started "a database was made" test ! -e "$db"

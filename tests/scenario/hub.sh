@@ -496,6 +496,10 @@ mv denied denied.file && mkdir denied
 answer 403 "denied, though the list cannot be read any more" "${two[@]}" "$url/v1/have?store=$(id_of host2.db)"
 rmdir denied && : >denied
 answer 200 "denied no more, once it can" "${two[@]}" "$url/v1/have?store=$(id_of host2.db)"
+for wrong in "--ca none.pem" "--key none.pem"; do
+	! "$hub" send --once --db host2.db --hub "$url" $(as host2) --ca ca/ca.pem $wrong >sent 2>said && grep -q -- "$wrong: " said &&
+		ok "a file that cannot be read is named: $wrong" || not_ok "a file that cannot be read is named: $wrong" "$(cat said)"
+done
 ! "$hub" send --once --db host2.db --hub "$url" $(as host2) --ca ca/ca.pem --labels "a=1 a=2" >sent 2>said && grep -q -- '--labels a=1 a=2: contradicts what was given before' said &&
 	ok "labels that contradict one another are refused with a reason" || not_ok "labels" "$(tail -n 1 said)"
 

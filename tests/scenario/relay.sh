@@ -129,12 +129,13 @@ as_before=("${as[@]}")
 as+=(python3 -c 'import os, signal, sys
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 os.execv(sys.argv[1], sys.argv[1:])')
-settings "[Tell]\nExec=$tmp/hook.sh\n"
+settings "[Tell]\nExec=$tmp/hook.sh\nWebhook=$url/hook\n"
 relay
 as=("${as_before[@]}")
 happens 'fire /bin/ignored'
 happens 'fire /bin/behind'
 check ignored-child-is-known "$(cat "$tmp/relay.log")" wait_for 300 is_told 'firing /bin/behind' 1 hooked
+check ignored-child-posted "$(cat "$tmp/relay.log")" wait_for 300 is_told 'firing /bin/behind' 1
 check ignored-child-once "$(grep 'ended, but how' "$tmp/relay.log" | head -1)" test "$(told 'firing /bin/ignored' hooked)" = 1
 stop_relay
 

@@ -98,13 +98,15 @@ static void perform(struct hub_client *client, const char *path, struct hub_answ
 
 	*ret_answer = (struct hub_answer){NULL, 0, 0, 0};
 	client->why[0] = 0;
+	client->code = CURLE_OUT_OF_MEMORY;
 	if (asprintf(&url, "%.*s%s", (int)address_bytes(client->options->hub), client->options->hub,
 		     path) < 0) {
 		url = NULL;
 		return;
 	}
 	curl_easy_setopt(client->curl, CURLOPT_URL, url);
-	if (curl_easy_perform(client->curl) != CURLE_OK)
+	client->code = curl_easy_perform(client->curl);
+	if (client->code != CURLE_OK)
 		return;
 	curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &ret_answer->status);
 	curl_easy_getinfo(client->curl, CURLINFO_RETRY_AFTER, &retry_after_s);
@@ -193,6 +195,22 @@ json_t *hub_answer_json(const struct hub_answer *answer)
 	return answer->text ? json_loadb(answer->text, answer->bytes, 0, NULL) : NULL;
 }
 
+/* libcurl does not name the file that it cannot read. */
+static bool say_unreadable(const struct hub_client *client, const char *what)
+{
+	const struct hub_options *o = client->options;
+	const char *const files[][2] = {
+		{"--ca", o->ca}, {"--cert", o->certificate}, {"--key", o->key}};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		if (access(files[i][1], R_OK) < 0) {
+			hub_note("%s: %s: %s %s: %s", o->hub, what, files[i][0], files[i][1],
+				 strerror(errno));
+			return true;
+		}
+	return false;
+}
+
 void hub_client_say(const struct hub_client *client, const char *what,
 		    const struct hub_answer *answer)
 {
@@ -203,7 +221,8 @@ void hub_client_say(const struct hub_client *client, const char *what,
 	if (answer->status)
 		hub_note("%s: %s: status %ld%s%s", hub, what, answer->status, error ? ": " : "",
 			 error ? error : "");
-	else
-		hub_note("%s: %s: %s", hub, what, client->why[0] ? client->why : "no answer");
+	else if (!say_unreadable(client, what))
+		hub_note("%s: %s: %s", hub, what,
+			 client->why[0] ? client->why : curl_easy_strerror(client->code));
 	json_decref(object);
 }

@@ -17,6 +17,7 @@
 struct hub_client {
 	const struct hub_options *options;
 	CURL *curl;
+	CURLcode code; /* of the last request, and what libcurl says of it */
 	char why[CURL_ERROR_SIZE];
 };
 

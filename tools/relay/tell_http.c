@@ -24,7 +24,7 @@ struct pp_tell_http {
 	CURLM *multi;
 	CURL *easy;
 	struct curl_slist *headers;
-	char *bearer_file;
+	char *bearer_file, *ca_file;
 	char *body; /* of the post under way; NULL: none */
 	size_t answered_bytes;
 	char why[CURL_ERROR_SIZE];
@@ -39,6 +39,15 @@ bool pp_tell_http_busy(const struct pp_tell_http *http)
 
 /* ---------------------------------------------------------------- libcurl on the event loop */
 
+static const char *why_of(struct pp_tell_http *http, CURLcode code)
+{
+	/* libcurl does not say which file */
+	if (code == CURLE_SSL_CACERT_BADFILE && http->ca_file)
+		snprintf(http->why, sizeof(http->why), "no certificates can be read from %s",
+			 http->ca_file);
+	return http->why[0] ? http->why : curl_easy_strerror(code);
+}
+
 static void finish(struct pp_tell_http *http, CURLcode code)
 {
 	struct pp_tell_http_reply reply = {0};
@@ -52,7 +61,7 @@ static void finish(struct pp_tell_http *http, CURLcode code)
 	if (retry_after_s > 0)
 		reply.retry_after_s =
 			retry_after_s < INT32_MAX ? (uint32_t)retry_after_s : INT32_MAX;
-	reply.why = http->why[0] ? http->why : curl_easy_strerror(code);
+	reply.why = why_of(http, code);
 	curl_multi_remove_handle(http->multi, http->easy);
 	http->body = NULL;
 	http->fn(http->context, &reply);
@@ -302,6 +311,8 @@ int pp_tell_http_new(struct pp_tell_http **ret_http, sd_event *event,
 	http->context = context;
 	if (config->bearer_file && !(http->bearer_file = strdup(config->bearer_file)))
 		r = -ENOMEM;
+	if (config->ca_file && !(http->ca_file = strdup(config->ca_file)))
+		r = -ENOMEM;
 	if (r == 0)
 		r = sd_event_add_time_relative(event, &http->timer, CLOCK_MONOTONIC, 0, 1000,
 					       on_time, http);
@@ -332,6 +343,7 @@ void pp_tell_http_free(struct pp_tell_http *http)
 	sd_event_source_disable_unref(http->timer);
 	sd_event_unref(http->event);
 	free(http->bearer_file);
+	free(http->ca_file);
 	free(http->body);
 	free(http);
 }
