@@ -258,6 +258,7 @@ static CURL *open_host(uint64_t host)
 	curl_easy_setopt(curl, CURLOPT_URL, url);
 	snprintf(path, sizeof(path), "%s/ca.pem", load.certs);
 	curl_easy_setopt(curl, CURLOPT_CAINFO, path);
+	curl_easy_setopt(curl, CURLOPT_CAPATH, NULL); /* GnuTLS would read all of the system's */
 	snprintf(path, sizeof(path), "%s/host%" PRIu64 ".pem", load.certs, host + 1);
 	curl_easy_setopt(curl, CURLOPT_SSLCERT, path);
 	snprintf(path, sizeof(path), "%s/host%" PRIu64 "-key.pem", load.certs, host + 1);
