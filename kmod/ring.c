@@ -259,9 +259,9 @@ void *pp_ring_reserve(u16 type, u32 payload_bytes)
 }
 
 /*
- * What is to be read counts, as for a reader that goes to sleep: that was less than the watermark
- * then. What was written since the last wake-up would not do: that may have come while the reader
- * was awake, and much of it may still be there.
+ * The bytes that are left to read count: a reader goes to sleep when they are fewer than the
+ * watermark. Bytes since the last wake-up would not do: they may have come while the reader was
+ * awake, and many of them may still be there.
  */
 static void wake_at_watermark(struct ring *ring)
 {

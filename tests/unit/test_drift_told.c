@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What drift in the service tells of a made-up program: paths, baselines, one cause once. */
+/* Alerts of drift in the service about a made-up program: paths, baselines, one cause once. */
 #include "drift_bench.h"
 
 #include <fnmatch.h>
@@ -178,7 +178,7 @@ static void test_one_cause_two_metrics(void)
 	bench_release(&b);
 }
 
-/* Nobody knows whether what was not measured runs as before. */
+/* A program that was not measured may or may not run as before. */
 static void test_message_of_what_is_gone(void)
 {
 	struct bench b;

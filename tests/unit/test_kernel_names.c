@@ -128,7 +128,7 @@ static void test_reload(void)
 	pp_kernel_names_free(names);
 }
 
-/* What could not be read once is tried again. */
+/* A list that could not be read once is tried again. */
 static void test_failure(void)
 {
 	int fd;

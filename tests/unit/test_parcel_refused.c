@@ -94,7 +94,7 @@ static bool reads_soundly(const uint8_t *message, size_t message_len)
 	return true;
 }
 
-/* Whoever writes the message writes a checksum as well. */
+/* The writer of the message writes a checksum as well. */
 static void check_damaged_message(uint32_t version)
 {
 	static const uint8_t masks[] = {1, 4, 0x80, 0xff};

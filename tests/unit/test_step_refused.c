@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Who is left alone, and why: threads that a stepper could not hold without harm or right. Children
- * ask for each of the reasons, and the stepper's own functions refuse them, called in this process.
+ * Threads that are left alone, since a stepper has no right to hold them or would do harm. Children
+ * give each of the reasons, and the stepper's own functions refuse them, called in this process.
  */
 #include "step_child.h"
 

@@ -390,7 +390,7 @@ static _Noreturn void start_with_few_descriptors(void)
 	_exit(input < 0 || output < 0 || pp_tell_hook_start(&child, argv, input, output) != 0);
 }
 
-/* What a hook prints is no report of how it was started. */
+/* A hook's output is no report of how it was started. */
 static void test_few_descriptors(void)
 {
 	pid_t child = fork();

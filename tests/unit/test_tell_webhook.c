@@ -528,7 +528,7 @@ static void test_forget(void)
 	close_all(&world, hook);
 }
 
-/* What is told while pathprofd is away leaves its room, as nobody can say that it fires still. */
+/* A message that is told while pathprofd is away leaves its room: it may fire no more. */
 static void test_away(void)
 {
 	struct world world;
