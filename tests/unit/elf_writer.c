@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../libprofile/src/code/pp_code.h"
 #include "test_code.h"
 #include "unit.h"
 
@@ -239,4 +240,15 @@ struct pathprof_code *elf_writer_open(const struct elf_writer *w)
 	snprintf(path, sizeof(path), "%s/made.elf", unit_tmpdir());
 	elf_writer_save(w, path);
 	return open_code(path);
+}
+
+struct pathprof_code *elf_writer_open_with_tables(const struct elf_writer *w)
+{
+	struct pathprof_code *code = elf_writer_open(w);
+	const struct pp_symbol *symbols;
+	const struct pp_frame *frames;
+
+	CU_ASSERT(pp_symbols_all(code, &symbols) > 0);
+	(void)pp_frames_all(code, &frames);
+	return code;
 }

@@ -188,10 +188,21 @@ static void put_range(FILE *file, const struct pathprof_range_count *r)
 		r->start - EXPORT_WORLD_AT, r->last - EXPORT_WORLD_AT, r->count);
 }
 
-static void test_store_paths(void)
+/* All of the database becomes the world's profile, settled. */
+static void read_store(struct export_world *w, const char *db)
 {
 	const struct pathprof_filter all = {0};
-	struct pathprof_store *store;
+	struct pathprof_store *store = world_open(db, PATHPROF_STORE_READ);
+
+	CU_ASSERT_EQUAL(pathprof_branch_profile_add_store(&w->profile, store, &all, w->code,
+							  w->graph, &w->error),
+			0);
+	pathprof_store_free(store);
+	export_world_settle(w);
+}
+
+static void test_store_paths(void)
+{
 	struct export_world w;
 	const char *db;
 	char *got = NULL;
@@ -201,12 +212,7 @@ static void test_store_paths(void)
 	export_world_begin(&w);
 	db = world_file(unit_tmpdir(), "export.db");
 	write_store(&w, db);
-	store = world_open(db, PATHPROF_STORE_READ);
-	CU_ASSERT_EQUAL(pathprof_branch_profile_add_store(&w.profile, store, &all, w.code, w.graph,
-							  &w.error),
-			0);
-	pathprof_store_free(store);
-	export_world_settle(&w);
+	read_store(&w, db);
 	file = open_memstream(&got, &size);
 	for (uint32_t i = 0; i < w.profile.range_cnt; i++)
 		put_range(file, &w.profile.ranges[i]);
@@ -265,20 +271,13 @@ static void write_weighed(const struct export_world *w, const char *file)
 
 static void test_store_weighed_edges(void)
 {
-	const struct pathprof_filter all = {0};
-	struct pathprof_store *store;
 	struct export_world w;
 	const char *db;
 
 	export_world_begin(&w);
 	db = world_file(unit_tmpdir(), "weighed.db");
 	write_weighed(&w, db);
-	store = world_open(db, PATHPROF_STORE_READ);
-	CU_ASSERT_EQUAL(pathprof_branch_profile_add_store(&w.profile, store, &all, w.code, w.graph,
-							  &w.error),
-			0);
-	pathprof_store_free(store);
-	export_world_settle(&w);
+	read_store(&w, db);
 	CU_ASSERT_EQUAL_FATAL(w.profile.branch_cnt, 3);
 	CU_ASSERT_EQUAL(w.profile.branches[0].from, EXPORT_WORLD_AT + 0x4);
 	CU_ASSERT_EQUAL(w.profile.branches[0].count, 1);
@@ -318,20 +317,13 @@ static void write_ranges(const struct export_world *w, const char *file)
 
 static void test_store_ranges(void)
 {
-	const struct pathprof_filter all = {0};
-	struct pathprof_store *store;
 	struct export_world w;
 	const char *db;
 
 	export_world_begin(&w);
 	db = world_file(unit_tmpdir(), "ranges.db");
 	write_ranges(&w, db);
-	store = world_open(db, PATHPROF_STORE_READ);
-	CU_ASSERT_EQUAL(pathprof_branch_profile_add_store(&w.profile, store, &all, w.code, w.graph,
-							  &w.error),
-			0);
-	pathprof_store_free(store);
-	export_world_settle(&w);
+	read_store(&w, db);
 	CU_ASSERT_EQUAL_FATAL(w.profile.range_cnt, 1);
 	CU_ASSERT_EQUAL(w.profile.ranges[0].last, EXPORT_WORLD_AT + 0x4);
 	CU_ASSERT_EQUAL(w.profile.ranges[0].count, 5);

@@ -949,19 +949,6 @@ static void test_again(void)
 	pathprof_code_free(code);
 }
 
-/* Too little memory leaves out symbols and frames of a file, which is meant: they are read before.
- */
-static struct pathprof_code *open_with_tables(const struct elf_writer *w)
-{
-	struct pathprof_code *code = elf_writer_open(w);
-	const struct pp_symbol *symbols;
-	const struct pp_frame *frames;
-
-	CU_ASSERT(pp_symbols_all(code, &symbols) > 0);
-	(void)pp_frames_all(code, &frames);
-	return code;
-}
-
 /* Too little memory is an error: a jump is not taken for another kind. */
 static void test_no_memory(void)
 {
@@ -971,7 +958,7 @@ static void test_no_memory(void)
 
 	put_tail_by_pointer(&w);
 	for (unsigned int number = 0; number <= 1 || has_failed; number++) {
-		struct pathprof_code *code = open_with_tables(&w);
+		struct pathprof_code *code = elf_writer_open_with_tables(&w);
 		struct pathprof_graph *g = NULL;
 		int rc;
 

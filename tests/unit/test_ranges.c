@@ -510,19 +510,6 @@ static void test_damage(void)
 	}
 }
 
-/* Too little memory leaves out symbols and frames of a file, which is meant: they are read before.
- */
-static struct pathprof_code *open_with_tables(const struct elf_writer *w)
-{
-	struct pathprof_code *code = elf_writer_open(w);
-	const struct pp_symbol *symbols;
-	const struct pp_frame *frames;
-
-	CU_ASSERT(pp_symbols_all(code, &symbols) > 0);
-	(void)pp_frames_all(code, &frames);
-	return code;
-}
-
 /* Too little memory is an error: fewer ranges would be taken for all there are. */
 static void test_no_memory(void)
 {
@@ -532,7 +519,7 @@ static void test_no_memory(void)
 
 	fill_lively(&w);
 	for (unsigned int number = 0; number <= 1 || has_failed; number++) {
-		struct pathprof_code *code = open_with_tables(&w);
+		struct pathprof_code *code = elf_writer_open_with_tables(&w);
 		struct pp_ranges r = {0};
 		int rc;
 
