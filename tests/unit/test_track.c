@@ -882,7 +882,7 @@ static void check_jit_symbols(bool no_perf)
 	pp_track_free(track);
 }
 
-/* What a program named stays its own when its process executes another. */
+/* A program's names stay its own when its process executes another. */
 static void test_jit_symbols_after_exec(void)
 {
 	struct pp_track *track = new_track(true, 0);

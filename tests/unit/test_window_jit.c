@@ -42,7 +42,7 @@ static void add_generated(struct pathprof_profile *profile, uint32_t pid, uint64
 	}
 }
 
-/* What was stored: symbols by process, and their names in a row. */
+/* Symbols that were stored, by process, and their names in a row. */
 struct stored {
 	unsigned int cnts[3];
 	char names[64];

@@ -106,7 +106,7 @@ static inline void naive_burst(struct naive *naive, const struct pathprof_burst 
 			naive_edge(naive, &branches[i]);
 }
 
-/* What the sink was given, as lists. */
+/* All that the sink was given, as lists. */
 struct sunk {
 	struct naive seen;
 	struct pathprof_totals totals;

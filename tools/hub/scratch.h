@@ -11,8 +11,8 @@
 
 #include "pathprof/error.h"
 
-/* Nobody else may enter it. -EEXIST: a link, a file or another user's directory has its name. Else
- * -errno; error filled. */
+/* A directory that nobody else may enter. -EEXIST: a link, a file or another user's directory has
+ * its name. Other errors: -errno; error filled. */
 int hub_scratch_new(char **ret_scratch, const char *db, struct pathprof_error *error);
 /* Removes the files in it. */
 void hub_scratch_empty(const char *scratch);

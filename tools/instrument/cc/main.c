@@ -396,7 +396,7 @@ static void add_stage(struct invocation *in, const char *directory)
 	add(in, "--end-no-unused-arguments");
 }
 
-/* What would have paths be others than those of the unit that clang put counters in. */
+/* Options by which paths would be others than those of the unit with clang's counters. */
 static void check_stage(const struct invocation *in)
 {
 	const char *other = in->late_by;

@@ -20,7 +20,7 @@
 #define SELECT_SYMBOL  "__pathprof_select"
 #define NAMES          "__profn_"
 
-/* What a call of clang's counting calls; NULL: it is none. */
+/* The name of the intrinsic that counts for clang; NULL: the instruction calls none. */
 static const char *intrinsic_of(LLVMValueRef instruction)
 {
 	LLVMValueRef callee = LLVMIsACallInst(instruction) ? LLVMGetCalledValue(instruction) : NULL;

@@ -14,7 +14,8 @@
 #include "base/vector.h"
 #include "unit.h"
 
-/* What clang's instrumentation says of itself, and the value of plain counters for IR. */
+/* The symbol by which clang's instrumentation tells its version, and the value of plain counters
+ * for IR. */
 #define VERSION_SYMBOL "__llvm_profile_raw_version"
 #define KIND_MASK      (UINT64_MAX << 56)
 #define KIND_IR        (1ull << 56)
