@@ -278,7 +278,7 @@ static struct scene calm_scene(uint32_t burst, double stay, uint64_t samples)
 		.samples = samples,
 		.bursts = {.samples = burst, .stay = stay, .loop = 8, .known = true},
 		.calm_windows = 24,
-		.trials = 5,
+		.trials = unit_rounds(3, 5),
 	};
 }
 
@@ -364,7 +364,7 @@ static void test_calm_idling(void)
 		.samples = 5000,
 		.bursts = {.samples = 4, .stay = 1, .loop = 8, .known = true},
 		.calm_windows = 24,
-		.trials = 5,
+		.trials = unit_rounds(3, 5),
 		.idles = true,
 		.unweighed = true,
 	});
@@ -394,7 +394,7 @@ static void test_moved(void)
 		scene.flow = 0.1;
 		scene.calm_windows = 8;
 		scene.moved_windows = 3;
-		scene.trials = 20;
+		scene.trials = unit_rounds(8, 20);
 		t = run(&scene);
 		CU_ASSERT(t.caught * 100 >= 95 * scene.trials);
 		CU_ASSERT(t.caught_windows_max <= 3);
@@ -414,7 +414,7 @@ static void test_few_bursts(void)
 		scene.flow = 0.5;
 		scene.calm_windows = 8;
 		scene.moved_windows = 10;
-		scene.trials = 60;
+		scene.trials = unit_rounds(20, 60);
 		t = run(&scene);
 		CU_ASSERT(t.caught * 100 >= 80 * scene.trials);
 		CU_ASSERT(t.caught_windows <= 3);
@@ -429,7 +429,7 @@ static void test_planted_stillness(void)
 
 	scene.move = LAB_MOVE_OTHER;
 	scene.moved_windows = 3;
-	scene.trials = 20;
+	scene.trials = unit_rounds(8, 20);
 	t = run(&scene);
 	CU_ASSERT_EQUAL(t.caught, 0);
 }
