@@ -44,10 +44,14 @@ within() {
 	fi
 }
 
+# How many of the two hundred a store has. How fast a daemon gets to know them hangs on the CPU time
+# that it has, and in a guest on a busy host that is little.
+seen_processes() { show "$1" processes --json | grep -c '"comm": "vmflow"'; }
+
 # A thousand samples a second over two hundred processes: how much memory and time the daemon takes,
 # by its own account and by the kernel's. They leave it and its queries some time.
 bpf_budget() {
-	local pid i children= run_ns self_ns rss samples begin rights
+	local pid i children= run_ns self_ns rss samples begin rights seen
 	for i in $(seq 200); do
 		./vmidle ./vmflow "$endless" >/tmp/out 2>&1 &
 		children="$children $!"
@@ -57,9 +61,10 @@ bpf_budget() {
 	./pathprofd -c /tmp/bpf.conf --db /tmp/budget.db 2>/tmp/daemon &
 	pid=$!
 	begin=$(date +%s)
-	for i in $(seq 12); do
+	for i in $(seq 60); do
 		sleep 3
-		[ "$(status_figure /tmp/budget.db samples)" -ge 10000 ] 2>/dev/null && break
+		[ "$(status_figure /tmp/budget.db samples)" -ge 10000 ] 2>/dev/null &&
+			[ "$(seen_processes /tmp/budget.db)" -ge 150 ] && break
 	done
 	begin=$(($(date +%s) - begin))
 	kill -9 $children
@@ -88,9 +93,9 @@ bpf_budget() {
 	fi
 	within bpf_spent "$(sed -nE 's/.*"spent_ns": ([0-9]+).*/\1/p' /tmp/status.json | head -1)" "$run_ns"
 	within bpf_daemon_cpu "$(sed -nE 's/.*"daemon_cpu_ns": ([0-9]+).*/\1/p' /tmp/status.json | head -1)" "$self_ns"
-	show /tmp/budget.db processes --json | grep -c '"comm": "vmflow"' >/tmp/processes
-	if [ "$(cat /tmp/processes)" -ge 150 ]; then ok "bpf_processes ($(cat /tmp/processes))"; else
-		not_ok bpf_processes "$(cat /tmp/processes) of 200 seen"
+	seen=$(seen_processes /tmp/budget.db)
+	if [ "$seen" -ge 150 ]; then ok "bpf_processes ($seen in $begin s)"; else
+		not_ok bpf_processes "$seen of 200 seen in $begin s"
 	fi
 	show /tmp/budget.db status | sed 's/^/#   /'
 }
