@@ -44,9 +44,9 @@ across_clocks() {
 	if wait $pid; then ok clocks_alive; else not_ok clocks_alive "$(tail -2 /tmp/daemon | tr '\n' ';')"; fi
 	kill -9 $child
 	wait $child 2>/dev/null
-	# an emulated machine may be late by a second, but not by hours; the last one, which stands first,
-	# is cut short by the end
-	if echo "$out" | tr ' ' '\n' | grep . | awk 'NR > 1 && ($1 < 5 || $1 > 60) { bad = 1 } END { exit bad || NR < 8 }'; then
+	# an emulated machine on a busy host may be late by seconds, and the next window is short then, but
+	# not by hours; the last one, which stands first, is cut short by the end
+	if echo "$out" | tr ' ' '\n' | grep . | awk 'NR > 1 && ($1 < 0 || $1 > 600) { bad = 1 } END { exit bad || NR < 8 }'; then
 		ok "clocks_lengths ($out tenths of seconds)"
 	else
 		not_ok clocks_lengths "$out tenths of seconds"
