@@ -189,6 +189,49 @@ static int read_as_nobody(const char *file)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+static int pass_by(void *context, const struct pathprof_window_row *row)
+{
+	(void)context;
+	(void)row;
+	return 0;
+}
+
+/* What nobody reads of a file as it lies, once a writer has added a window to it. */
+static int read_while_written(const char *file)
+{
+	struct pathprof_store *store = NULL;
+	int opened[2], written[2], status = -1;
+	pid_t pid;
+	char byte;
+
+	CU_ASSERT_EQUAL_FATAL(pipe(opened) | pipe(written), 0);
+	pid = fork();
+	if (pid == 0) {
+		int code = setgid(65534) || setuid(65534);
+
+		if (!code)
+			code = pathprof_store_open(&store, file, PATHPROF_STORE_READ, NULL);
+		close(opened[1]);
+		close(written[1]);
+		while (read(written[0], &byte, 1) > 0)
+			;
+		if (!code)
+			code = pathprof_store_windows(store, NULL, pass_by, NULL, NULL);
+		_exit(code < 0 ? -code : code);
+	}
+	close(opened[1]);
+	close(written[0]);
+	while (read(opened[0], &byte, 1) > 0)
+		;
+	store = world_open(file, PATHPROF_STORE_WRITE);
+	world_fill(store, 4, 4, PATHS);
+	pathprof_store_free(store);
+	close(written[1]);
+	close(opened[0]);
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 static void test_reader_without_rights(void)
 {
 	if (getuid() != 0) {
@@ -206,6 +249,7 @@ static void test_reader_without_rights(void)
 	pathprof_store_free(store);
 	/* No WAL, no shared memory, and no right to make them: the file as it lies. */
 	CU_ASSERT_EQUAL(read_as_nobody(file), 0);
+	CU_ASSERT_EQUAL(read_while_written(file), ESTALE);
 	CU_ASSERT_EQUAL(chmod(file, 0600), 0);
 	CU_ASSERT_EQUAL(read_as_nobody(file), EACCES);
 }
@@ -306,6 +350,18 @@ static void test_older_is_brought_up(void)
 	for (int i = 0; i < PP_STMT_CNT; i++)
 		sqlite3_finalize(store.stmts[i]);
 	sqlite3_close(store.db);
+}
+
+/* Some terminals obey U+009B as they do an escape sequence. */
+static void test_controls_in_errors(void)
+{
+	struct pathprof_error error = {""};
+	struct pathprof_store *store =
+		world_open(world_file(unit_tmpdir(), "db"), PATHPROF_STORE_WRITE);
+
+	CU_ASSERT(pp_sql_exec(store, "SELECT 1 FROM \"a\xc2\x9b\x1b[mb\"", &error) < 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(error.text, "no such table: a   [mb"));
+	pathprof_store_free(store);
 }
 
 static void test_other_databases(void)
@@ -840,6 +896,7 @@ static const struct unit_test tests[] = {
 	{"a newer schema is refused", test_newer_is_refused},
 	{"an older schema is brought up, step by step", test_older_is_brought_up},
 	{"databases of others are refused", test_other_databases},
+	{"no error has a control character", test_controls_in_errors},
 	{"every older schema is read, and the file stays as it is", test_older_is_read},
 	{"an older schema is read beside its writer", test_older_is_read_beside_its_writer},
 	{"an older schema that has no room for its copy is told", test_older_without_room},

@@ -253,6 +253,27 @@ static void test_forgotten(void)
 	pathprof_store_free(store);
 }
 
+/* Pages that are free, as retention leaves them; what a file system does with its blocks is its
+ * own. */
+static void test_forgotten_once_removed(void)
+{
+	const char *file = world_file(unit_tmpdir(), "db");
+	struct pathprof_store *store = make_store(file);
+
+	pathprof_store_free(store);
+	world_sqlite(file, "PRAGMA secure_delete=OFF; CREATE TABLE removed(value INTEGER);"
+			   "INSERT INTO removed SELECT a.value FROM value_tops a, value_tops b;"
+			   "DROP TABLE removed; DELETE FROM value_tops");
+	CU_ASSERT(world_number(file, "PRAGMA freelist_count") > 1);
+	CU_ASSERT_TRUE(file_has(file, SECRET + 1));
+	store = world_open(file, PATHPROF_STORE_WRITE);
+	CU_ASSERT_EQUAL(pathprof_store_forget_values(store, NULL), 0);
+	expect_no_secrets(file);
+	CU_ASSERT_EQUAL(world_window_cnt(store), WINDOWS);
+	CU_ASSERT_EQUAL(pathprof_store_check(store, NULL), 0);
+	pathprof_store_free(store);
+}
+
 static int forget_meanwhile(void *context, const struct pathprof_value_row *row)
 {
 	struct pathprof_error error = {""};
@@ -355,6 +376,8 @@ static const struct unit_test tests[] = {
 	{"what was written adds up over windows", test_round_trip},
 	{"rows that cannot be are refused whole", test_refused},
 	{"what is forgotten is no longer in the file", test_forgotten},
+	{"what went with its windows before is no longer in it either",
+	 test_forgotten_once_removed},
 	{"what somebody reads is forgotten at the next call", test_forgotten_while_read},
 	{"values go with their windows", test_retired},
 	{"profile files have none", test_not_in_profile_files},

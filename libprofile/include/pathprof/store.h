@@ -6,6 +6,9 @@
  * Crash safety: a window is written in one transaction when it closes. A process killed at any
  * moment loses at most the open window, never the file.
  *
+ * A reader without the right to write to the directory, where nobody writes, reads the file as it
+ * lies: if a writer begins meanwhile, what is read then is -ESTALE, and opening it again helps.
+ *
  * One connection, one thread. Errors: negative errno with one line in `error`; a file that is no
  * database or is damaged is -EBADMSG, a newer schema -EPROTO, a second writer -EBUSY.
  */
@@ -488,8 +491,10 @@ int pathprof_store_value_drops(struct pathprof_store *store, const struct pathpr
 			       pathprof_value_drop_fn *fn, void *context,
 			       struct pathprof_error *error);
 /*
- * All values of all windows, overwritten in the file. -EBUSY: somebody reads the file; they are
- * deleted, and overwritten by the next call that nobody keeps from it.
+ * All values of all windows, overwritten in the file, and what is left in it of those that went
+ * with their windows before. The file is written anew: its directory and TMPDIR need room for a
+ * copy each. -EBUSY: somebody reads the file, -ENOSPC: there is no such room; values are deleted,
+ * and overwritten by the next call that nothing keeps from it.
  */
 int pathprof_store_forget_values(struct pathprof_store *store, struct pathprof_error *error);
 

@@ -64,6 +64,10 @@ static int make_copy(struct pathprof_store *store, sqlite3 *from, struct pathpro
 	if (code == 0)
 		code = copy_pages(store, from, error);
 	if (code == 0)
+		code = pp_store_check_still(store, error);
+	/* The copy is nobody else's. */
+	store->as_it_lies = false;
+	if (code == 0)
 		code = pp_store_migrate(store, pathprof_schema_sqlite, error);
 	return code == 0 ? pp_store_check_shape(store, error) : code;
 }

@@ -12,6 +12,7 @@
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "pathprof/store.h"
 #include "pp_id_cache.h"
@@ -132,6 +133,8 @@ struct pathprof_store {
 	char *file;
 	int lock_fd; /* FILE.lock, held by flock; -1 in a reader */
 	bool writable;
+	bool as_it_lies; /* SQLite takes no locks: pp_store_check_still() */
+	struct stat lies;
 	unsigned int schema;                     /* of the file, when it was opened */
 	struct pp_id_cache paths, edges, pieces; /* of a writer */
 };
@@ -274,6 +277,13 @@ int pp_store_migrate(struct pathprof_store *store, const char *const *migrations
 int pp_store_check_shape(struct pathprof_store *store, struct pathprof_error *error);
 
 /* ---------------------------------------------------------------- store.c, copy.c */
+
+/*
+ * What was read of a file as it lies is whole: no writer has begun since it was opened. To be asked
+ * after reading, for a writer's pages come into the file only from a log, which is seen, or has
+ * been and changed the file's time. -ESTALE, error filled.
+ */
+int pp_store_check_still(const struct pathprof_store *store, struct pathprof_error *error);
 
 /* Opens name ("": a temporary database) with all of SQLite's guards. The caller closes store->db.
  */

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/controls.h"
+
 #define EIGHT(row)   row ", " row ", " row ", " row ", " row ", " row ", " row ", " row
 #define A_BATCH(row) EIGHT(row) ", " EIGHT(row)
 #define RANGE_MERGE  " ON CONFLICT DO UPDATE SET count = count + excluded.count"
@@ -281,9 +283,7 @@ static const char *advice_of(int code)
 /* SQLite quotes names out of the file, and its integrity check writes several lines. */
 static void make_one_line(char *text)
 {
-	for (; *text; text++)
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			*text = ' ';
+	pp_controls_replace(text, strlen(text), ' ');
 }
 
 int pp_sql_fail(struct pathprof_store *store, struct pathprof_error *error, const char *doing)
@@ -344,12 +344,13 @@ int pp_sql_get(struct pathprof_store *store, enum pp_stmt which, sqlite3_stmt **
 
 int pp_sql_step(struct pathprof_store *store, sqlite3_stmt *stmt, struct pathprof_error *error)
 {
-	switch (sqlite3_step(stmt)) {
-	case SQLITE_ROW:
-		return 1;
-	case SQLITE_DONE:
-		return 0;
-	}
+	int code = sqlite3_step(stmt);
+	int still = pp_store_check_still(store, error);
+
+	if (still < 0)
+		return still;
+	if (code == SQLITE_ROW || code == SQLITE_DONE)
+		return code == SQLITE_ROW;
 	return pp_sql_fail(store, error,
 			   sqlite3_stmt_readonly(stmt) ? "cannot read" : "cannot write");
 }

@@ -162,6 +162,34 @@ static int read_first(struct pathprof_store *store, const char *options,
 	return code;
 }
 
+int pp_store_check_still(const struct pathprof_store *store, struct pathprof_error *error)
+{
+	struct stat now;
+
+	if (!store->as_it_lies)
+		return 0;
+	if (stat(store->file, &now) == 0 && now.st_dev == store->lies.st_dev &&
+	    now.st_ino == store->lies.st_ino && now.st_size == store->lies.st_size &&
+	    now.st_mtim.tv_sec == store->lies.st_mtim.tv_sec &&
+	    now.st_mtim.tv_nsec == store->lies.st_mtim.tv_nsec &&
+	    !pp_store_file_bytes(store, "-wal"))
+		return 0;
+	return pathprof_fail(
+		error, -ESTALE,
+		"%s: a writer began on it while it was read, and what was read may not "
+		"belong together: read it again",
+		store->file);
+}
+
+/* From here on SQLite looks at nothing but the file: see pp_store_check_still(). */
+static int read_as_it_lies(struct pathprof_store *store, struct pathprof_error *error)
+{
+	if (stat(store->file, &store->lies) < 0)
+		return pathprof_fail(error, -errno, "%s: %s", store->file, strerror(errno));
+	store->as_it_lies = true;
+	return read_first(store, "?mode=ro&immutable=1", error);
+}
+
 /*
  * WAL needs a shared-memory file beside the database. Where it cannot be made, and no WAL holds
  * newer pages, the database alone is complete and nobody is writing: it is read as it lies.
@@ -178,7 +206,7 @@ static int open_as_it_is(struct pathprof_store *store, struct pathprof_error *er
 				     "who may write to its directory",
 				     store->file);
 	disconnect(store);
-	return read_first(store, "?mode=ro&immutable=1", error);
+	return read_as_it_lies(store, error);
 }
 
 static int open_reader(struct pathprof_store *store, enum pathprof_store_mode mode,

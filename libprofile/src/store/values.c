@@ -300,7 +300,24 @@ static int empty_log(struct pathprof_store *store, struct pathprof_error *error)
 	return pp_sql_fail(store, error, "values are deleted, but not yet overwritten");
 }
 
-/* Deleted rows are overwritten; what the log still has of them goes with the log. */
+/* A free page, or the unused part of another, may hold values of windows that were removed before:
+ * SQLite writes all pages anew. Nothing of a database is attached but its own copy. */
+static int write_anew(struct pathprof_store *store, struct pathprof_error *error)
+{
+	const int attached_max = sqlite3_limit(store->db, SQLITE_LIMIT_ATTACHED, 1);
+	int code = pp_sql_exec(store, "PRAGMA temp_store=FILE", error);
+
+	if (code == 0 && sqlite3_exec(store->db, "VACUUM", NULL, NULL, NULL) != SQLITE_OK)
+		code = pp_sql_fail(store, error,
+				   "values are deleted, but those of windows that were removed "
+				   "before are not yet overwritten");
+	pp_sql_exec(store, "PRAGMA temp_store=MEMORY", NULL);
+	sqlite3_limit(store->db, SQLITE_LIMIT_ATTACHED, attached_max);
+	return code;
+}
+
+/* Deleted rows are overwritten; what the log still has of them goes with the log. The first
+ * emptying overwrites pages at the end of the file, which the second cuts off. */
 int pathprof_store_forget_values(struct pathprof_store *store, struct pathprof_error *error)
 {
 	int code = pp_sql_writable(store, error);
@@ -317,6 +334,10 @@ int pathprof_store_forget_values(struct pathprof_store *store, struct pathprof_e
 				   error);
 		code = pp_sql_end(store, code, error);
 	}
+	if (code == 0)
+		code = empty_log(store, error);
+	if (code == 0)
+		code = write_anew(store, error);
 	if (code == 0)
 		code = empty_log(store, error);
 	pp_sql_exec(store, "PRAGMA secure_delete=OFF", NULL);
