@@ -125,10 +125,10 @@ enum { TEXT = 1, INIT, FRAMES, TABLE, SYMBOLS, STRINGS, SECTIONS };
 
 struct image {
 	Elf64_Ehdr header;
-	Elf64_Phdr segments[2];
+	Elf64_Phdr segments[3];
 	Elf64_Shdr sections[SECTIONS];
 	char section_names[128];
-	uint8_t padding[WRITER_PAGE - sizeof(Elf64_Ehdr) - 2 * sizeof(Elf64_Phdr) -
+	uint8_t padding[WRITER_PAGE - sizeof(Elf64_Ehdr) - 3 * sizeof(Elf64_Phdr) -
 			SECTIONS * sizeof(Elf64_Shdr) - 128];
 	uint8_t text[WRITER_PAGE], frames[WRITER_PAGE], table[WRITER_PAGE];
 	Elf64_Sym symbols[64];
@@ -166,6 +166,23 @@ static void fill_header(struct image *i, const struct elf_writer *w)
 	i->segments[1].p_offset = offsetof(struct image, frames);
 	i->segments[1].p_vaddr = WRITER_FRAMES;
 	i->segments[1].p_filesz = i->segments[1].p_memsz = 2 * (Elf64_Xword)WRITER_PAGE;
+}
+
+/* The text's bytes change places with .init's. */
+static void put_init_first(struct image *i, const struct elf_writer *w)
+{
+	size_t text_len = WRITER_PAGE - w->init_len;
+
+	i->segments[2] = i->segments[0];
+	i->segments[0].p_offset += w->init_len;
+	i->segments[0].p_filesz = i->segments[0].p_memsz = text_len;
+	i->segments[2].p_vaddr += text_len;
+	i->segments[2].p_filesz = i->segments[2].p_memsz = w->init_len;
+	i->header.e_phnum = 3;
+	memcpy(i->text, w->text + text_len, w->init_len);
+	memcpy(i->text + w->init_len, w->text, text_len);
+	i->sections[TEXT].sh_offset = i->segments[0].p_offset;
+	i->sections[INIT].sh_offset = i->segments[2].p_offset;
 }
 
 static void add_section(struct image *i, int index, const char *name, Elf64_Shdr section)
@@ -228,6 +245,8 @@ void elf_writer_save(const struct elf_writer *w, const char *path)
 	memcpy(i->names, w->names, w->names_len);
 	fill_header(i, w);
 	fill_sections(i, w);
+	if (w->init_first)
+		put_init_first(i, w);
 	if (fwrite(i, sizeof(*i), 1, f) != 1 || fclose(f))
 		abort();
 	free(i);

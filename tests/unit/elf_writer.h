@@ -7,6 +7,7 @@
 #define ELF_WRITER_H
 
 #include <elf.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,8 @@ struct elf_writer {
 	char names[WRITER_NAMES];
 	size_t names_len;
 	uint64_t entry, init_len; /* the last init_len bytes of code are .init */
+	/* .init is a segment of its own, which the file has before that of the other code */
+	bool init_first;
 };
 
 void elf_writer_init(struct elf_writer *w);

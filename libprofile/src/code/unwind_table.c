@@ -26,6 +26,7 @@
 struct builder {
 	struct pathprof_code *code;
 	Dwarf_CFI *cfi;
+	uint64_t bias; /* vaddr = the CFI's address + bias */
 	struct pathprof_unwind_table table;
 	size_t room, max;
 	uint64_t end; /* of the last function, a vaddr */
@@ -192,9 +193,10 @@ static uint64_t add_rules(struct builder *b, const struct pp_frame *function, ui
 	size_t cnt = 0;
 
 	row->rule = PATHPROF_UNWIND_TOO_HARD;
-	if (dwarf_cfi_addrframe(b->cfi, pc, &frame) != 0)
+	if (dwarf_cfi_addrframe(b->cfi, pc - b->bias, &frame) != 0)
 		return function->end;
 	dwarf_frame_info(frame, NULL, &end, NULL);
+	end += b->bias;
 	if (dwarf_frame_cfa(frame, &ops, &cnt) == 0) {
 		set_cfa(row, ops, cnt);
 		set_return_address(row, frame, function->signal);
@@ -318,7 +320,8 @@ static int build_from_eh_frame(struct builder *b)
 	return r;
 }
 
-/* Only where there is one, for all other debugging information is opened with it. */
+/* Only where there is one, for all other debugging information is opened with it. The debug file
+ * may have been linked for another address, as that of a file that was prelinked. */
 static int build_from_debug_frame(struct builder *b)
 {
 	struct pp_section section;
@@ -330,6 +333,7 @@ static int build_from_debug_frame(struct builder *b)
 	b->cfi = dwfl_module_dwarf_cfi(b->code->module, &bias);
 	if (!b->cfi)
 		return 0;
+	b->bias = bias - b->code->bias;
 	r = add_symbols(b);
 	put_in_order(&b->table);
 	return r;

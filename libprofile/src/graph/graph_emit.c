@@ -2,8 +2,8 @@
 /*
  * From marks to the arrays of a graph: ranges by file offset, their blocks, the edges of each.
  *
- * Which parts are one function is decided here for good, by offset. Blocks of two readings of the
- * same bytes overlap; blocks of one reading never do. See pp_builder.h.
+ * Which parts are one function is decided here for good. Blocks of two readings of the same bytes
+ * overlap; blocks of one reading never do. See pp_builder.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -304,6 +304,24 @@ static int by_jump(const void *a, const void *b)
 	return x->jump < y->jump ? -1 : x->jump > y->jump;
 }
 
+static int by_to(const void *a, const void *b)
+{
+	const struct pathprof_edge *x = a, *y = b;
+
+	return x->to < y->to ? -1 : x->to > y->to;
+}
+
+/*
+ * Edges of one kind from first on ascend by their blocks, which are in the order of the file.
+ * Segments may lie in another order in memory, by which targets ascend.
+ */
+static void sort_edges(struct emit *e, size_t first)
+{
+	if (e->edges.cnt > first)
+		qsort(PP_AT(e->edges, struct pathprof_edge, first), e->edges.cnt - first,
+		      sizeof(struct pathprof_edge), by_to);
+}
+
 static int add_switch(struct emit *e, const struct unit *unit, uint64_t jump)
 {
 	bool is_stub = unit->range < e->b->ranges.cnt &&
@@ -313,6 +331,7 @@ static int add_switch(struct emit *e, const struct unit *unit, uint64_t jump)
 					    ? bsearch(&key, e->b->switches.data, e->b->switches.cnt,
 						      sizeof(key), by_jump)
 					    : NULL;
+	size_t first = e->edges.cnt;
 
 	for (uint32_t i = 0; s && i < s->cnt; i++) {
 		uint32_t to = block_at(e, *PP_AT(e->b->targets, uint64_t, s->first + i));
@@ -321,6 +340,7 @@ static int add_switch(struct emit *e, const struct unit *unit, uint64_t jump)
 		if (to != PP_NONE && add_edge(e, s->kind, to))
 			return -ENOMEM;
 	}
+	sort_edges(e, first);
 	if (s && s->kind == PATHPROF_EDGE_SWITCH && !is_stub) {
 		e->b->stats.switch_cnt++;
 		e->b->stats.switch_target_cnt += s->cnt;

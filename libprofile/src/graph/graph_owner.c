@@ -5,7 +5,7 @@
  * The file's tables say which cold parts belong to which function; where they do not (stripped
  * files), a part that is jumped into and never called joins the function that jumps. During the
  * build the first jump found decides, so that a look at a function sees its cold code; graph_emit.c
- * decides anew, by offset.
+ * decides anew.
  */
 #include "pp_builder.h"
 
