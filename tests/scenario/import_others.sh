@@ -469,6 +469,11 @@ is "samples without stacks: import, status" $? 3
 is "samples without stacks: export, status" $? 3
 is "samples without stacks: import" "$(grep -c 'no branch stacks: record them' <<<"$said")" 1
 
+: >nothing.txt
+said=$("$ctl" import -F bolt-preagg --binary moved nothing.txt -o nothing.db 2>&1)
+is "an empty text: import, status" $? 3
+is "an empty text: import" "$(grep -c 'nothing.txt: has neither samples nor counts' <<<"$said")" 1
+
 # ---------------------------------------------------------------- packed
 
 read_both() { # FILE FORMAT OUT: what import and export make of it

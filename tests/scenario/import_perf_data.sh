@@ -131,6 +131,13 @@ fields=pid,tid,event,ip,brstack MADE_UP=100
 one "no time" file "event sample=ip+tid+branches"
 fields=pid,tid,time,event,ip,brstack MADE_UP=4294967296
 one "no trailers" file "event sample=ip+tid+time+branches flags=0x802300"
+# All ones are perf's word for no time, as 0 is.
+for time in 0 18446744073709551615; do
+	printf '%s\n' file "event sample=ip+tid+time+branches" begin \
+		"mmap2 100 0 0x400000 0x10000 0 5 inode /bin/prog" \
+		"sample 0 100 $time 0x400100 0x400200>0x400100:P" | "$write" "time.$time"
+done
+equal "no time of a sample" time.0 time.18446744073709551615
 for size in 80 96 104 112 120 128; do
 	one "attribute of $size bytes" file "event sample=ip+tid+time+branches size=$size"
 	one "attribute of $size bytes in a pipe" pipe "event sample=ip+tid+time+branches size=$size"

@@ -358,16 +358,26 @@ static void test_folded_long_name(void)
 	export_world_end(&w);
 }
 
-/* A line has one end in no function at most: nothing is said of functions without a symbol. */
+/* A line has one end in no function at most: there are none of functions without a symbol. */
 static void test_fdata_nameless(void)
 {
 	struct export_world w;
+	size_t size = 1;
+	int rc;
 
 	export_world_begin_with(&w, false);
 	export_world_branch(&w, 0x0a, 0x02, 30, 3);
+	export_world_branch(&w, PATHPROF_OUTSIDE, 0x00, 10, 0);
 	export_world_range(&w, 0x02, 0x0c, false, 5);
 	export_world_settle(&w);
-	CU_ASSERT_TRUE(writes(&w, PATHPROF_FORMAT_BOLT_FDATA, NULL, ""));
+	free(written(&w, PATHPROF_FORMAT_BOLT_FDATA, NULL, &rc, &size));
+	CU_ASSERT_EQUAL(rc, -ENOENT);
+	CU_ASSERT_EQUAL(size, 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(w.error.text, "perf2bolt --allow-stripped"));
+	CU_ASSERT_TRUE(writes(&w, PATHPROF_FORMAT_BOLT_PREAGG, &older,
+			      "B 40100a 401002 30 3\n"
+			      "B X:0 401000 10 0\n"
+			      "F 401002 40100c 5\n"));
 	export_world_end(&w);
 }
 
@@ -829,7 +839,7 @@ static const struct unit_test tests[] = {
 	{"folded stacks count instructions", test_folded},
 	{"functions without a symbol are the binary and their start", test_folded_nameless},
 	{"a folded stack has the build-id of a binary with a long name", test_folded_long_name},
-	{"fdata says nothing of functions without a symbol", test_fdata_nameless},
+	{"fdata of functions without a symbol is refused", test_fdata_nameless},
 	{"folded stacks have callers, and the parts add up", test_folded_callers},
 	{"folded stacks count CPU time where a clock ran", test_folded_time},
 	{"an export says what it counts, and out of what", test_figure},

@@ -423,12 +423,12 @@ static void test_bare_call_stacks(void)
 		   "\t          4005dc\n\t          400634\n 0x10/0x20/P/-/-/0 \n"
 		   "\n"
 		   "3\n\t          4005dd\n 0x10/0x20/P/-/-/0 \n"
-		   "18446744073709551615\n          400684 0x10/0x20/P/-/-/0\n"
+		   "1099511627776\n          400684 0x10/0x20/P/-/-/0\n"
 		   "\t          4005de\n\t          400634\n\n"
 		   "\t          4005df\n",
 		   "user 0 -1/-1 cpu -1 event 0*1 ip 4005dc x1 10>20P\n"
 		   "user 0 -1/-1 cpu -1 event 0*1 ip 4005dd x3 10>20P\n"
-		   "user 0 -1/-1 cpu -1 event 0*1 ip 400684 x18446744073709551615 10>20P\n"
+		   "user 0 -1/-1 cpu -1 event 0*1 ip 400684 x1099511627776 10>20P\n"
 		   "user 0 -1/-1 cpu -1 event 0*1 ip 4005de x1\n"
 		   "user 0 -1/-1 cpu -1 event 0*1 ip 4005df x1\n");
 }
@@ -445,7 +445,9 @@ static void test_bare_errors(void)
 		{"bzip2 12/12 1.000000: c: 4005dc 0x1/0x2/P/-/-/0\n", "expected branches"},
 		{"\t  4005dc main (/x)\n", "expected branches"},
 		{"\t  4005dc\n\t  hello\n", "FILE:2: expected branches"},
-		{"0\n", "expected a number of samples, 1 or more,"},
+		{"0\n", "expected a number of samples, 1 to 2^40,"},
+		{"1099511627777\n", "expected a number of samples, 1 to 2^40,"},
+		{"18446744073709551615\n", "expected a number of samples, 1 to 2^40,"},
 		{"1\n1\n", "FILE:2: expected a sample after its number"},
 		{"18446744073709551616\n", "expected branches"},
 	};

@@ -72,8 +72,9 @@ const char *pathprof_export_figure(enum pathprof_format format,
  * options NULL: all off. The profile must be settled. file is not closed; what was written on
  * failure is void.
  * -EINVAL: a chain is out of range; -ESTALE: profile, code and graph are not of one binary;
- * -ENODATA: the profile is empty; -EOPNOTSUPP: the format is not written; -ENOMEM; -errno of
- * writing.
+ * -ENODATA: the profile is empty; -ENOENT: the binary has no debug information (llvm-sample), or
+ * no function of the profile has a symbol (bolt-fdata); -EOPNOTSUPP: the format is not written;
+ * -ENOMEM; -errno of writing.
  */
 int pathprof_export(enum pathprof_format format, const struct pathprof_branch_profile *profile,
 		    struct pathprof_code *code, const struct pathprof_graph *graph,

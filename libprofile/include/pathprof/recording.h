@@ -86,6 +86,9 @@ struct pathprof_recorded_branch {
 	uint8_t priv;     /* PERF_BR_PRIV_* */
 };
 
+/* More repeats than any recording holds; a text that tells of more is refused. */
+#define PATHPROF_RECORDED_REPEATS_MAX (UINT64_C(1) << 40)
+
 struct pathprof_recorded_sample {
 	uint64_t time_ns;       /* 0: not told */
 	uint64_t ip;            /* 0: not told */

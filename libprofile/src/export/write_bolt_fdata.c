@@ -8,6 +8,9 @@
  * Local functions have a number behind their name, as BOLT names them: the first of that name /1.
  * Returns are left out, as perf2bolt does.
  *
+ * Functions without a symbol have no lines. A profile of such functions alone, as of a stripped
+ * program, is refused: perf2bolt --allow-stripped makes names for them out of .eh_frame.
+ *
  * The reader takes no other lines, so the profile's origin is not written.
  *
  * Source: LLVM, bolt/include/bolt/Profile/DataReader.h.
@@ -21,6 +24,7 @@
 
 #include "../branch/pp_bolt_names.h"
 #include "../branch/pp_falls.h"
+#include "../code/pp_code_apart.h"
 
 struct writing {
 	const struct pp_export *x;
@@ -50,16 +54,19 @@ static bool put_stub(const struct pp_export *x, uint64_t offset)
 	return true;
 }
 
-/* Is it in anything with a name? */
-static bool is_named(const struct pp_export *x, uint64_t offset)
+static bool has_symbol(const struct pp_export *x, uint64_t offset)
 {
 	const char *name = NULL;
 	uint64_t start;
 
-	if (offset == PATHPROF_OUTSIDE)
-		return false;
-	return pp_stub_at(x->graph, offset) ||
-	       (!pathprof_code_function(x->code, offset, &name, &start) && name);
+	return !pathprof_code_function(x->code, offset, &name, &start) && name;
+}
+
+/* Is it in anything with a name? */
+static bool is_named(const struct pp_export *x, uint64_t offset)
+{
+	return offset != PATHPROF_OUTSIDE &&
+	       (pp_stub_at(x->graph, offset) || has_symbol(x, offset));
 }
 
 static void put_place(const struct writing *w, uint64_t offset)
@@ -104,13 +111,13 @@ static int by_offset(const void *a, const void *b)
 	return *left < *right ? -1 : *left > *right;
 }
 
-/* Asks for the names of all places at once: the file may be read by another process. */
-static int ask_ahead(const struct pp_export *x, const struct pp_fall *falls, uint32_t fall_cnt)
+/* The places of the profile in the binary: each once, by offset. -ENOMEM. */
+static int find_places(const struct pp_export *x, const struct pp_fall *falls, uint32_t fall_cnt,
+		       uint64_t **ret_offsets, size_t *ret_cnt)
 {
 	const struct pathprof_branch_profile *p = x->profile;
 	uint64_t *offsets = calloc(2 * ((size_t)p->branch_cnt + fall_cnt) + 1, sizeof(*offsets));
 	size_t cnt = 0, kept = 0;
-	int rc;
 
 	if (!offsets)
 		return -ENOMEM;
@@ -126,9 +133,42 @@ static int ask_ahead(const struct pp_export *x, const struct pp_fall *falls, uin
 	for (size_t i = 0; i < cnt && offsets[i] != PATHPROF_OUTSIDE; i++)
 		if (!i || offsets[i] != offsets[i - 1])
 			offsets[kept++] = offsets[i];
-	rc = pathprof_code_functions_ahead(x->code, offsets, kept);
-	free(offsets);
-	return rc;
+	*ret_offsets = offsets;
+	*ret_cnt = kept;
+	return 0;
+}
+
+/* llvm-bolt finds nothing in a file without a function's name; stubs have theirs from what they
+ * call. */
+static int check_symbols(const struct pp_export *x, const uint64_t *offsets, size_t cnt)
+{
+	bool nameless = false;
+	int rc;
+
+	for (size_t i = 0; i < cnt; i++) {
+		if (pp_stub_at(x->graph, offsets[i]))
+			continue;
+		if (has_symbol(x, offsets[i]))
+			return 0;
+		nameless = true;
+	}
+	if (!nameless)
+		return 0;
+	rc = pp_apart_check(x->code, x->error);
+	return rc ? rc
+		  : pathprof_fail(x->error, -ENOENT,
+				  "%s: no function that ran has a symbol, and bolt-fdata names "
+				  "places by symbols: take the build before it was stripped, or "
+				  "bolt-preagg and perf2bolt --allow-stripped",
+				  x->code->path);
+}
+
+/* Asks for the names of all places at once: the file may be read by another process. */
+static int prepare(struct writing *w, const uint64_t *offsets, size_t cnt)
+{
+	int rc = pathprof_code_functions_ahead(w->x->code, offsets, cnt);
+
+	return rc ? rc : pp_bolt_names_init(&w->names, w->x->code);
 }
 
 static void put_all(const struct writing *w, const struct pp_fall *falls, uint32_t fall_cnt)
@@ -149,16 +189,23 @@ int pp_write_bolt_fdata(const struct pp_export *x)
 {
 	struct writing w = {.x = x};
 	struct pp_fall *falls = NULL;
+	uint64_t *places = NULL;
 	uint32_t fall_cnt = 0;
+	size_t place_cnt = 0;
 	int rc = pp_falls_find(x->profile, x->graph, &falls, &fall_cnt);
 
 	if (!rc)
-		rc = ask_ahead(x, falls, fall_cnt);
+		rc = find_places(x, falls, fall_cnt, &places, &place_cnt);
 	if (!rc)
-		rc = pp_bolt_names_init(&w.names, x->code);
+		rc = prepare(&w, places, place_cnt);
+	if (rc)
+		pathprof_fail(x->error, rc, "bolt-fdata: %s", strerror(-rc));
+	else
+		rc = check_symbols(x, places, place_cnt);
 	if (!rc)
 		put_all(&w, falls, fall_cnt);
 	pp_bolt_names_release(&w.names);
+	free(places);
 	free(falls);
-	return rc ? pathprof_fail(x->error, rc, "bolt-fdata: %s", strerror(-rc)) : 0;
+	return rc;
 }

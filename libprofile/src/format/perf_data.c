@@ -30,8 +30,6 @@ int pp_perf_deliver_record(void *context, const uint8_t *record, struct pathprof
 		perf->recording->stats.unknown++;
 		return 0;
 	}
-	if (time_ns == UINT64_MAX)
-		time_ns = 0;
 	if (pp_perf_type(record) == PP_PERF_SAMPLE)
 		r = pp_perf_sample(perf, event, record, error);
 	else
@@ -54,7 +52,7 @@ static int put_in_order(struct pp_perf *perf, const uint8_t *record, struct path
 					"they are");
 	event = pp_perf_events_of(&perf->events, record, &time_ns);
 	/* Where mappings have no time, samples must stay between them, as perf has it. */
-	if (!event || !time_ns || time_ns == UINT64_MAX || !pp_perf_trailer_bytes(event))
+	if (!event || !time_ns || !pp_perf_trailer_bytes(event))
 		return pp_perf_deliver_record(perf, record, error);
 	if (time_ns > perf->file->newest_ns)
 		perf->file->newest_ns = time_ns;

@@ -341,6 +341,6 @@ const struct pp_perf_event *pp_perf_events_of(const struct pp_perf_events *event
 	const struct pp_perf_event *event = whose(events, record);
 
 	if (event)
-		*ret_time_ns = time_of(event, record);
+		*ret_time_ns = pp_perf_told_time(time_of(event, record));
 	return event;
 }

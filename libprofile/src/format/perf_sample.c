@@ -56,7 +56,7 @@ static void take_fixed(struct pp_perf_cursor *cursor, const struct pp_perf_event
 		sample->tid = pp_perf_take_u32(cursor);
 	}
 	if (type & PP_PERF_SAMPLE_TIME)
-		sample->time_ns = pp_perf_take_u64(cursor);
+		sample->time_ns = pp_perf_told_time(pp_perf_take_u64(cursor));
 	if (type & PP_PERF_SAMPLE_ADDR)
 		pp_perf_take(cursor, 8);
 	if (type & PP_PERF_SAMPLE_ID)

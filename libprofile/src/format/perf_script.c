@@ -313,8 +313,8 @@ static int repeats_line(struct pp_scan *text, uint64_t cnt)
 		return r;
 	if (script->counted)
 		return pp_scan_expected(text, text->line, "a sample after its number");
-	if (cnt == 0)
-		return pp_scan_expected(text, text->line, "a number of samples, 1 or more,");
+	if (cnt == 0 || cnt > PATHPROF_RECORDED_REPEATS_MAX)
+		return pp_scan_expected(text, text->line, "a number of samples, 1 to 2^40,");
 	script->counted = true;
 	script->repeats = cnt - 1;
 	return 0;

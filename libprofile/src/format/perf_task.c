@@ -148,7 +148,7 @@ static int take_fork(struct pp_perf *perf, const struct pp_perf_event *event, ui
 	pp_perf_take_u32(&cursor);
 	/* The one record that tells the time where no trailer does. */
 	if (!pp_perf_trailer_bytes(event) && pp_perf_left(&cursor) >= 8)
-		process.time_ns = pp_perf_take_u64(&cursor);
+		process.time_ns = pp_perf_told_time(pp_perf_take_u64(&cursor));
 	process.change = is_exit ? PATHPROF_RECORDED_EXIT : PATHPROF_RECORDED_FORK;
 	if (cursor.bad)
 		return bad_record(perf, record, error);

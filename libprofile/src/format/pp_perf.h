@@ -186,6 +186,12 @@ static inline uint64_t pp_perf_take_u64(struct pp_perf_cursor *cursor)
 	return pp_perf_u64(pp_perf_take(cursor, 8));
 }
 
+/* A time that a record tells; all ones are perf's word for none, and become 0. */
+static inline uint64_t pp_perf_told_time(uint64_t word)
+{
+	return word == UINT64_MAX ? 0 : word;
+}
+
 static inline uint32_t pp_perf_take_u32(struct pp_perf_cursor *cursor)
 {
 	return pp_perf_u32(pp_perf_take(cursor, 4));

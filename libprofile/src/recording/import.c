@@ -412,9 +412,9 @@ static int without_mappings(struct pathprof_import *import)
 static void leave_out_sample(struct pathprof_import *import,
 			     const struct pathprof_recorded_sample *sample)
 {
-	uint64_t branches = (1 + sample->repeats) * sample->branch_cnt;
+	uint64_t times = pp_import_times(sample), branches = times * sample->branch_cnt;
 
-	import->stats.other += 1 + sample->repeats;
+	import->stats.other += times;
 	import->stats.ledger.branches += branches;
 	import->stats.ledger.left[PATHPROF_LEDGER_OTHER_EVENT] += branches;
 }
@@ -424,9 +424,9 @@ static int on_sample(void *context, const struct pathprof_recorded_sample *sampl
 	struct pathprof_import *import = context;
 	int r = 0;
 
-	import->stats.samples += 1 + sample->repeats;
+	import->stats.samples += pp_import_times(sample);
 	if (!sample->branch_cnt) {
-		import->stats.bare += 1 + sample->repeats;
+		import->stats.bare += pp_import_times(sample);
 		return 0;
 	}
 	if (!event_fits(import, sample->event)) {

@@ -12,11 +12,8 @@
 #include "pathprof/recorded_stack.h"
 
 /* A cache: image addresses of pages of code, by page and generation of the mappings. */
-#define PAGE_SHIFT 12
-#define PAGE_SLOTS 4096
-/* More than any recording holds; sums of it do not wrap. */
-#define REPEATS_MAX (UINT64_C(1) << 40)
-
+#define PAGE_SHIFT  12
+#define PAGE_SLOTS  4096
 #define ANY_PROCESS UINT32_MAX
 
 struct page {
@@ -549,7 +546,7 @@ static void begin_stack(struct pp_import_chain *chain,
 /* All entries count as used until pp_import_leave_out() takes some of them out. */
 static void read_stack(struct pp_import_chain *chain, const struct pathprof_recorded_sample *sample)
 {
-	chain->times = 1 + (sample->repeats < REPEATS_MAX ? sample->repeats : REPEATS_MAX);
+	chain->times = pp_import_times(sample);
 	chain->stats->ledger.branches += chain->times * sample->branch_cnt;
 	chain->stats->ledger.used += chain->times * sample->branch_cnt;
 }

@@ -35,6 +35,14 @@
 
 struct pp_import_chain;
 
+/* How often a sample was seen: sums of it do not wrap, whoever made the sample. */
+static inline uint64_t pp_import_times(const struct pathprof_recorded_sample *sample)
+{
+	return 1 + (sample->repeats < PATHPROF_RECORDED_REPEATS_MAX
+			    ? sample->repeats
+			    : PATHPROF_RECORDED_REPEATS_MAX);
+}
+
 /* Takes what was counted out of the tables, which must be empty afterwards. */
 typedef void pp_import_full_fn(void *context);
 /* A path without a walker's number, seen so often by a process. */

@@ -142,12 +142,13 @@ int export_recording(const struct ctl_options *options, struct pathprof_code *co
 		rc = open_recording(&r);
 	if (!rc)
 		rc = read_all(&r);
-	if (!rc)
-		rc = pathprof_recording_branches_finish(r.branches, r.recording, &r.error);
 	if (!rc) {
+		rc = pathprof_recording_branches_finish(r.branches, r.recording, &r.error);
+		/* What is damaged or cut off may be why there is nothing, too. */
 		recording_tell(r.name, r.recording);
-		tell_left_out(&r, profile);
 	}
+	if (!rc)
+		tell_left_out(&r, profile);
 	bare = rc == -ENODATA && is_bare(&r);
 	release(&r);
 	if (rc)

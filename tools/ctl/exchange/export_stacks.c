@@ -40,14 +40,23 @@ static const char *file_of(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* The binary of the outermost caller and all callers, or the binary alone. */
+/* A chain may end in callers that could not be found out, which are of no binary; NULL: none is. */
+static const char *outermost_binary(const struct caller *const *frames, size_t cnt)
+{
+	while (cnt > 0 && !frames[cnt - 1]->binary_name[0])
+		cnt--;
+	return cnt ? frames[cnt - 1]->binary_name : NULL;
+}
+
+/* The binary of the outermost caller that is known and all callers, or the binary alone. */
 static void put_callers(FILE *out, const struct stacks *s, const struct caller *caller,
 			const char *binary)
 {
 	const struct caller *frames[CALLERS_CHAIN_MAX];
 	size_t cnt = callers_chain(s->callers, caller, frames);
+	const char *outermost = outermost_binary(frames, cnt);
 
-	pathprof_export_frame(out, file_of(cnt ? frames[cnt - 1]->binary_name : binary));
+	pathprof_export_frame(out, file_of(outermost ? outermost : binary));
 	while (cnt-- > 0) {
 		fputc(';', out);
 		pathprof_export_frame(out, export_caller_name(frames[cnt]));

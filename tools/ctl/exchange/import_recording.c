@@ -151,15 +151,18 @@ static void report(const struct run *run)
 		import_report(run->import, &stats, run->db, run->options->json, stdout);
 }
 
-/* Nothing can be made of samples alone, however many there are. */
+/* Nothing can be made of samples alone, however many there are, or of none. */
 static bool is_bare(const struct run *run)
 {
 	const struct pathprof_import_stats *stats = pathprof_import_stats(run->import);
-	bool bare = stats->samples && stats->bare == stats->samples;
+	bool bare = stats->bare == stats->samples && !stats->counts;
 
 	if (bare && !run->options->no_report)
-		ctl_note("%s: its samples have no branch stacks: record them (perf record -b)",
-			 run->name);
+		ctl_note("%s: %s", run->name,
+			 stats->samples ? "its samples have no branch stacks: record them (perf "
+					  "record -b)"
+					: "has neither samples nor counts: look whether what "
+					  "wrote it failed, or record longer");
 	return bare;
 }
 
