@@ -68,6 +68,16 @@ ask() { sqlite3 -separator ' ' numbers.db "$1"; }
 # Four runs, one of which was killed: a window each.
 [ "$(ask 'SELECT count(*) FROM windows')" = 4 ] && ok "a window a run" || not_ok "a window a run" "$(ask 'SELECT count(*) FROM windows')"
 
+# Run with rights, it has the program and its counts read by a process behind a filter.
+if [ "$(id -u)" = 0 ] && command -v strace >/dev/null; then
+	strace -f -qq -e trace=prctl -o calls "$ctl" import -F counts -o apart.db counts/*.ppraw >said 2>&1 &&
+		reader=$(sed -n 's/^\([0-9]*\) .*PR_SET_SECCOMP.*/\1/p' calls | sort -u) && [ -n "$reader" ] &&
+		[ "$(sqlite3 apart.db 'SELECT sum(samples) FROM path_counts')" = "$(ask 'SELECT sum(samples) FROM path_counts')" ] &&
+		ok "counts are read apart" || not_ok "counts are read apart" "$(tail -n 1 said)"
+else
+	echo "skip $name/apart: it takes root and strace"
+fi
+
 # Each path's count is the sum over the files: as the lab has it, which reads them by itself.
 "$lab" counts --all counts/*.ppraw | awk -F '\t' '{ sub(/.*\//, "", $1); print $2, $3, $4 }' | sort >wanted
 ask 'SELECT j.name, p.start & ((1 << 40) - 1), sum(c.samples) FROM path_counts c JOIN paths p ON p.id = c.path
@@ -90,6 +100,17 @@ both=$((thirds + others))
 [ "$(ways odd.c)" = "$fifths $((both - fifths))" ] && ok "its namesake's are apart" || not_ok "its namesake's are apart" "$(ways odd.c), not $fifths $((both - fifths))"
 jq -e '[.[].runs] | add > 0.999999 and add < 1.000001' paths.json >/dev/null && ok "shares add up" || not_ok "shares add up" "$(jq '[.[].runs] | add' paths.json)"
 jq -e 'all(.[]; .runs_low == .runs and .runs == .runs_high)' paths.json >/dev/null && ok "no chance in exact counts" || not_ok "no chance in exact counts" "$(jq -c '.[0]' paths.json)"
+"$ctl" processes --json --db numbers.db >processes.json
+jq -e 'length == 4 and all(.[]; .runs_low == .runs and .runs == .runs_high)' processes.json >/dev/null && ok "none in those of processes" || not_ok "none in those of processes" "$(jq -c '.[0]' processes.json)"
+
+# A run counts once: files that are imported again are left out, the new one beside them is not.
+cp numbers.db again.db
+mkdir more
+PATHPROF_DIR=more ./numbers 20 >/dev/null
+"$ctl" import -F counts -o again.db counts/*.ppraw more/*.ppraw --json >again.json 2>said
+[ "$(jq -c '[.runs, .files_again]' again.json)" = '[1,4]' ] && [ "$(sqlite3 again.db 'SELECT count(*) FROM windows')" = 5 ] && grep -q '4 of 5 files.*left out' said &&
+	ok "runs that are there are left out" || not_ok "runs that are there" "$(jq -c . again.json) $(tail -n 1 said)"
+"$ctl" import -F counts -o again.db counts/*.ppraw more/*.ppraw --no-report 2>said && grep -q '5 of 5 files' said && ok "all of them" || not_ok "all of them" "$(tail -n 1 said)"
 
 # A path by its number, with the lines that the lab prints, and the text of the source.
 hot=$(jq -r '.[0].label' paths.json)
@@ -224,6 +245,12 @@ for language in c c++; do
 		ok "an inline function of two units, $language" || not_ok "an inline function, $language" "$(jq -c '[.[] | [.function, .samples]]' paths.json)"
 	"$ctl" cfg twice --db twice.db --json >cfg.json 2>said
 	[ "$(jq '.blocks[0].weight' cfg.json)" = 1002 ] && ok "its graph" || not_ok "its graph" "$(jq -c '[.blocks[].weight]' cfg.json) $(tail -n 1 said)"
+	# JSON has the name that the linker knows.
+	linkage=$(jq -r '[.[].function | select(test("twice"))][0]' paths.json)
+	number=$(jq -r '[.[] | select(.function | test("twice"))][0].number' paths.json)
+	"$ctl" cfg "$linkage" --db twice.db --json 2>said | jq -e '.blocks[0].weight == 1002' >/dev/null && "$ctl" show "$linkage:$number" --db twice.db >shown 2>said &&
+		[ "$("$ctl" paths --function "$linkage" --db twice.db --json 2>said | jq length)" = 2 ] &&
+		ok "by the linker's name, $linkage" || not_ok "by the linker's name, $linkage" "$(tail -n 1 said)"
 done
 
 # Files of one name in two folders, with a function of one name each: two functions, each by its own name.
@@ -239,7 +266,7 @@ for name in "step (part.c)" "step (part.c, 2)"; do "$ctl" paths --function "$nam
 
 first=$(find counts -name '*.ppraw' | sort | head -n 1)
 "$cc" -g -O2 even.c odd.c -o other
-refused "another build's description" "another build" "$ctl" import -F counts --binary other -o other.db "$first"
+refused "another build's description" "counted by .*/numbers, another program, library or build" "$ctl" import -F counts --binary other -o other.db "$first"
 head -c 2000 "$first" >cut.ppraw
 refused "a file that was cut" "cut.ppraw: " "$ctl" import -F counts --binary numbers -o cut.db cut.ppraw
 # One that was killed while it began, or is damaged, is named, counted and left out, wherever it stands.

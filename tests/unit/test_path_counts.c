@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Sums of counts of paths: over the copies of a function, and over the paths through a node. */
+/*
+ * Sums of counts of paths: over the copies of a function, and over the paths through a node; and
+ * when a run was.
+ */
 #include "unit.h"
 
 #include "../../libprofile/src/counts/pp_counted.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define RUN_S 1700000000
 
 /* A function of one path and one counter, and its copy. */
 static void make_copies(struct pathprof_counted *counted,
@@ -86,9 +94,46 @@ static void test_nodes(void)
 	check_sums(sum_of_node);
 }
 
+/* Of a file of counts that began at one time, and was changed last at another. */
+static struct pathprof_counts_run run_of(int64_t begin_ns, struct timespec changed)
+{
+	const struct pathprof_counts_head head = {.magic = PATHPROF_COUNTS_MAGIC,
+						  .version = PATHPROF_COUNTS_VERSION,
+						  .used_bytes = PATHPROF_COUNTS_PAGE,
+						  .start_ns = (uint64_t)begin_ns};
+	const struct timespec times[2] = {changed, changed};
+	int fd = memfd_create("counts", MFD_CLOEXEC);
+	struct pathprof_counts_run run = {0};
+	struct pathprof_error error;
+
+	CU_ASSERT_FATAL(fd >= 0);
+	CU_ASSERT_EQUAL(write(fd, &head, sizeof(head)), sizeof(head));
+	CU_ASSERT_EQUAL(futimens(fd, times), 0);
+	CU_ASSERT_EQUAL(pp_counts_run_fd(fd, "counts", &run, &error), 0);
+	close(fd);
+	return run;
+}
+
+/* Times of files lag behind the clock, which must not move a run's beginning. */
+static void test_times(void)
+{
+	const int64_t second_ns = 1000000000, begin_ns = RUN_S * second_ns + 3000000;
+	struct pathprof_counts_run run = run_of(begin_ns, (struct timespec){RUN_S + 5, 0});
+
+	CU_ASSERT_EQUAL(run.begin_ns, begin_ns);
+	CU_ASSERT_EQUAL(run.end_ns, (RUN_S + 5) * second_ns);
+	run = run_of(begin_ns, (struct timespec){RUN_S, 0});
+	CU_ASSERT_EQUAL(run.begin_ns, begin_ns);
+	CU_ASSERT_EQUAL(run.end_ns, begin_ns);
+	run = run_of(begin_ns, (struct timespec){RUN_S - 5, 0});
+	CU_ASSERT_EQUAL(run.begin_ns, (RUN_S - 5) * second_ns);
+	CU_ASSERT_EQUAL(run.end_ns, run.begin_ns);
+}
+
 static const struct unit_test tests[] = {
 	{"a path's counts in copies add up to 64 bits", test_copies},
 	{"cold counts of copies add up to 64 bits", test_cold},
 	{"counts of a node's paths add up to 64 bits", test_nodes},
+	{"a run begins when its program says", test_times},
 };
 UNIT_SUITE(path_counts, tests)

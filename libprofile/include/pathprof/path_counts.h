@@ -87,6 +87,13 @@ struct pathprof_counts_run {
  */
 int pathprof_counted_open(struct pathprof_counted **ret_counted, const char *path,
 			  struct pathprof_error *error);
+/*
+ * The same of a program that a process apart reads (pathprof/apart.h), and so are the files of
+ * counts that are added, so that what they hold cannot reach the caller. What comes back is
+ * checked. -EOWNERDEAD: that process died.
+ */
+int pathprof_counted_open_apart(struct pathprof_counted **ret_counted, const char *path,
+				struct pathprof_error *error);
 /* NULL-safe. */
 void pathprof_counted_free(struct pathprof_counted *counted);
 /* As they lie in the file. */
@@ -165,6 +172,9 @@ static inline uint64_t pathprof_counted_number_of(uint64_t start)
 /* Reads only what stands at the beginning. -EBADMSG: no file of counts. */
 int pathprof_counts_run(const char *path, struct pathprof_counts_run *ret_run,
 			struct pathprof_error *error);
+/* The same by a process apart. -EOWNERDEAD: it died. */
+int pathprof_counts_run_apart(const char *path, struct pathprof_counts_run *ret_run,
+			      struct pathprof_error *error);
 
 #ifdef __cplusplus
 }

@@ -6,9 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/controls.h"
 #include "base/count.h"
+#include "base/vector.h"
 #include "pathprof/foreign.h"
-#include "pp_counted.h"
+#include "pp_counted_apart.h"
 
 static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *ret_header)
 {
@@ -53,8 +55,8 @@ static int read_sections(struct pathprof_counted *counted, Elf *elf, const char 
 }
 
 /* The section lies in the file, zeros though it is. */
-static int make_image(struct pathprof_counted *counted, uint64_t file_bytes, const char *path,
-		      struct pathprof_error *error)
+int pp_counted_make_image(struct pathprof_counted *counted, uint64_t file_bytes, const char *path,
+			  struct pathprof_error *error)
 {
 	if (counted->image_bytes > file_bytes)
 		return pathprof_fail(error, -EBADMSG, "%s: section %s is larger than the file",
@@ -63,8 +65,8 @@ static int make_image(struct pathprof_counted *counted, uint64_t file_bytes, con
 	return counted->image ? 0 : pathprof_fail(error, -ENOMEM, "%s: out of memory", path);
 }
 
-static int open_fd(struct pathprof_counted *counted, int fd, const char *path,
-		   struct pathprof_error *error)
+static int fill(struct pathprof_counted *counted, int fd, const char *path,
+		struct pathprof_error *error)
 {
 	off_t file_bytes = lseek(fd, 0, SEEK_END);
 	Elf *elf;
@@ -77,21 +79,16 @@ static int open_fd(struct pathprof_counted *counted, int fd, const char *path,
 	elf = elf_begin(fd, ELF_C_READ, NULL);
 	r = read_sections(counted, elf, path, error);
 	elf_end(elf);
-	return r < 0 ? r : make_image(counted, (uint64_t)file_bytes, path, error);
+	return r < 0 ? r : pp_counted_make_image(counted, (uint64_t)file_bytes, path, error);
 }
 
-int pathprof_counted_open(struct pathprof_counted **ret_counted, const char *path,
-			  struct pathprof_error *error)
+int pp_counted_open_fd(struct pathprof_counted **ret_counted, int fd, const char *path,
+		       struct pathprof_error *error)
 {
-	struct pathprof_counted *counted;
-	int r, fd = pathprof_foreign_open(PATHPROF_OWN_ROOT, path, error);
+	struct pathprof_counted *counted = calloc(1, sizeof(*counted));
+	int r = counted ? fill(counted, fd, path, error)
+			: pathprof_fail(error, -ENOMEM, "%s: out of memory", path);
 
-	if (fd < 0)
-		return fd;
-	counted = calloc(1, sizeof(*counted));
-	r = counted ? open_fd(counted, fd, path, error)
-		    : pathprof_fail(error, -ENOMEM, "%s: out of memory", path);
-	close(fd);
 	if (r < 0)
 		pathprof_counted_free(counted);
 	else
@@ -99,10 +96,38 @@ int pathprof_counted_open(struct pathprof_counted **ret_counted, const char *pat
 	return r;
 }
 
+int pathprof_counted_open(struct pathprof_counted **ret_counted, const char *path,
+			  struct pathprof_error *error)
+{
+	int r, fd = pathprof_foreign_open(PATHPROF_OWN_ROOT, path, error);
+
+	if (fd < 0)
+		return fd;
+	r = pp_counted_open_fd(ret_counted, fd, path, error);
+	close(fd);
+	return r;
+}
+
+/* Bytes that would change a terminal become '?'. */
+const char *pp_counted_keep_text(struct pathprof_counted *counted, const char *bytes, size_t len)
+{
+	char *text;
+
+	if (pp_grow(&counted->texts, counted->text_cnt, &counted->text_room) < 0)
+		return NULL;
+	text = strndup(bytes, len);
+	if (!text)
+		return NULL;
+	counted->texts[counted->text_cnt++] = text;
+	pp_controls_replace(text, strlen(text), '?');
+	return text;
+}
+
 void pathprof_counted_free(struct pathprof_counted *counted)
 {
 	if (!counted)
 		return;
+	pp_counted_apart_close(counted->apart);
 	for (uint32_t f = 0; f < counted->function_cnt; f++) {
 		free(counted->functions[f].slots);
 		free(counted->functions[f].told);
@@ -249,8 +274,9 @@ static size_t add_up(struct pathprof_counted_path *paths, size_t cnt)
 	return to;
 }
 
-static size_t fill(const struct pathprof_counted *counted,
-		   const struct pathprof_counted_function *f, struct pathprof_counted_path *paths)
+static size_t fill_paths(const struct pathprof_counted *counted,
+			 const struct pathprof_counted_function *f,
+			 struct pathprof_counted_path *paths)
 {
 	switch (f->counting) {
 	case PATHPROF_COUNTING_ARRAY:
@@ -269,11 +295,11 @@ static size_t fill_from_all(const struct pathprof_counted *counted, uint32_t fun
 			    struct pathprof_counted_path *paths)
 {
 	const struct pathprof_counted_function *f = &counted->functions[function];
-	size_t cnt = fill(counted, f, paths);
+	size_t cnt = fill_paths(counted, f, paths);
 
 	while (f->next) {
 		f = &counted->functions[f->next];
-		cnt += fill(counted, f, paths ? paths + cnt : NULL);
+		cnt += fill_paths(counted, f, paths ? paths + cnt : NULL);
 	}
 	return cnt;
 }

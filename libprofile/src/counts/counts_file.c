@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Files of counts. All of a file is read and checked before anything is added. Its program may be
+ * Files of counts, as they are read; counts_add.c adds what they hold. The program of a file may be
  * counting into it: each counter then is as it was when it was read.
  */
 #include <errno.h>
@@ -18,6 +18,8 @@
 
 /* Regions that a damaged file has at most; a thread needs two at a time. */
 #define REGIONS_MAX (1u << 20)
+/* Times of files lag behind the clock: by a tick of the kernel, on file servers by more. */
+#define LAG_NS 1000000000ll
 
 struct counts_file {
 	int fd;
@@ -27,9 +29,8 @@ struct counts_file {
 	uint64_t bytes;
 	uint64_t hash_bytes; /* of the tables read so far */
 	int64_t changed_ns;
-	uint64_t *image; /* the sum of its threads' */
-	struct pp_hashed_path *hashed;
-	size_t hashed_cnt, hashed_room;
+	struct pp_counts *counts; /* NULL: the head alone is read */
+	size_t hashed_room;
 };
 
 static int damaged(const struct counts_file *f, const char *what, uint64_t place)
@@ -87,14 +88,10 @@ static int read_head(struct counts_file *f)
 	return r < 0 ? r : measure(f);
 }
 
-static int open_file(struct counts_file *f)
+static int open_head(struct counts_file *f)
 {
-	int r;
+	int r = read_head(f);
 
-	f->fd = pathprof_foreign_open(PATHPROF_OWN_ROOT, f->path, f->error);
-	if (f->fd < 0)
-		return f->fd;
-	r = read_head(f);
 	if (r < 0)
 		return r;
 	if (f->head.magic != PATHPROF_COUNTS_MAGIC || f->head.version != PATHPROF_COUNTS_VERSION)
@@ -127,7 +124,10 @@ static int check_head(const struct counts_file *f, const struct pathprof_counted
 	if (!has_build_id(&f->head, &counted->build_id) ||
 	    f->head.image_bytes != counted->image_bytes)
 		return pathprof_fail(f->error, -ESTALE,
-				     "%s: counted by another build of the program", f->path);
+				     "%s: counted by %.*s, another program, library or build: give "
+				     "its files to a command of their own",
+				     f->path, (int)sizeof(f->head.object),
+				     f->head.object[0] ? f->head.object : "one without a name");
 	return check_used(f);
 }
 
@@ -166,12 +166,13 @@ static int add_image(struct counts_file *f, uint64_t place)
 
 	while (left) {
 		size_t cnt = left < 8192 ? left : 8192;
+		uint64_t *image = f->counts->image + at;
 		int r = read_at(f, place + at * sizeof(part[0]), part, cnt * sizeof(part[0]));
 
 		if (r < 0)
 			return r;
 		for (size_t i = 0; i < cnt; i++)
-			if (__builtin_add_overflow(f->image[at + i], part[i], &f->image[at + i]))
+			if (__builtin_add_overflow(image[i], part[i], &image[i]))
 				return damaged(f, "a count beyond 64 bits", place + 8 * (at + i));
 		at += cnt;
 		left -= cnt;
@@ -181,9 +182,11 @@ static int add_image(struct counts_file *f, uint64_t place)
 
 static int keep_hashed(struct counts_file *f, struct pp_hashed_path path)
 {
-	if (pp_grow(&f->hashed, f->hashed_cnt, &f->hashed_room) < 0)
+	struct pp_counts *counts = f->counts;
+
+	if (pp_grow(&counts->hashed, counts->hashed_cnt, &f->hashed_room) < 0)
 		return no_memory(f);
-	f->hashed[f->hashed_cnt++] = path;
+	counts->hashed[counts->hashed_cnt++] = path;
 	return 0;
 }
 
@@ -273,134 +276,15 @@ static int add_regions(struct counts_file *f, const struct pathprof_counted *cou
 	return r;
 }
 
-/* ---------------------------------------------------------------- adding it */
+/* ---------------------------------------------------------------- all of it */
 
-static int by_path(const void *x, const void *y)
+/* A run keeps its beginning, which tells it from others; a time that cannot be one is none. */
+static void tell_times(struct pathprof_counts_run *run)
 {
-	const struct pp_hashed_path *a = x, *b = y;
-
-	if (a->counter != b->counter)
-		return (a->counter > b->counter) - (a->counter < b->counter);
-	return (a->id > b->id) - (a->id < b->id);
-}
-
-static int by_counter(const void *key, const void *element)
-{
-	const struct pathprof_counted_function *a = key, *b = *(void *const *)element;
-
-	return (a->counter > b->counter) - (a->counter < b->counter);
-}
-
-static int by_place(const void *x, const void *y)
-{
-	return by_counter(*(void *const *)x, y);
-}
-
-static bool may_be_hashed(const struct pathprof_counted_function *f)
-{
-	return f->counting == PATHPROF_COUNTING_HASH || f->counting == PATHPROF_COUNTING_TABLE;
-}
-
-/* Every path that was counted by hash is one of a function that is. */
-static int check_hashed(const struct counts_file *f, const struct pathprof_counted *counted)
-{
-	const struct pathprof_counted_function **sorted =
-		calloc((size_t)counted->function_cnt + 1, sizeof(*sorted));
-	int r = 0;
-
-	if (!sorted)
-		return no_memory(f);
-	for (uint32_t i = 0; i < counted->function_cnt; i++)
-		sorted[i] = &counted->functions[i];
-	qsort(sorted, counted->function_cnt, sizeof(*sorted), by_place);
-	for (size_t i = 0; i < f->hashed_cnt && r == 0; i++) {
-		struct pathprof_counted_function key = {.counter = f->hashed[i].counter};
-		const struct pathprof_counted_function *const *found =
-			bsearch(&key, sorted, counted->function_cnt, sizeof(*sorted), by_counter);
-
-		if (!found || !may_be_hashed(*found) || f->hashed[i].id >= (*found)->path_cnt)
-			r = damaged(f, "a path that no function has", 0);
-	}
-	free(sorted);
-	return r;
-}
-
-static int too_much(const struct counts_file *f)
-{
-	return pathprof_fail(f->error, -EBADMSG,
-			     "%s: damaged: with the files before it a count goes beyond 64 bits",
-			     f->path);
-}
-
-static int check_sums(const struct counts_file *f, const struct pathprof_counted *counted)
-{
-	for (uint64_t i = 0; i < counted->image_bytes / sizeof(uint64_t); i++)
-		if (f->image[i] > UINT64_MAX - counted->image[i])
-			return too_much(f);
-	return 0;
-}
-
-/* One entry a path; there is room for all. */
-static int join_hashed(const struct counts_file *f, const struct pathprof_counted *counted,
-		       struct pp_hashed_path *joined, size_t *ret_cnt)
-{
-	size_t cnt = counted->hashed_cnt + f->hashed_cnt, kept = 0;
-
-	if (counted->hashed_cnt)
-		memcpy(joined, counted->hashed, counted->hashed_cnt * sizeof(*joined));
-	if (f->hashed_cnt)
-		memcpy(joined + counted->hashed_cnt, f->hashed, f->hashed_cnt * sizeof(*joined));
-	qsort(joined, cnt, sizeof(*joined), by_path);
-	for (size_t i = 0; i < cnt; i++) {
-		if (!kept || by_path(&joined[kept - 1], &joined[i]) != 0)
-			joined[kept++] = joined[i];
-		else if (__builtin_add_overflow(joined[kept - 1].count, joined[i].count,
-						&joined[kept - 1].count))
-			return too_much(f);
-	}
-	*ret_cnt = kept;
-	return 0;
-}
-
-static int add(struct pathprof_counted *counted, const struct counts_file *f)
-{
-	struct pp_hashed_path *joined =
-		calloc(counted->hashed_cnt + f->hashed_cnt + 1, sizeof(*joined));
-	size_t cnt = 0;
-	int r;
-
-	if (!joined)
-		return no_memory(f);
-	r = check_sums(f, counted);
-	if (r == 0)
-		r = join_hashed(f, counted, joined, &cnt);
-	if (r < 0) {
-		free(joined);
-		return r;
-	}
-	free(counted->hashed);
-	counted->hashed = joined;
-	counted->hashed_cnt = cnt;
-	for (uint64_t i = 0; i < counted->image_bytes / sizeof(uint64_t); i++)
-		counted->image[i] += f->image[i];
-	return 0;
-}
-
-static int read_and_add(struct pathprof_counted *counted, struct counts_file *f)
-{
-	int r = open_file(f);
-
-	if (r == 0)
-		r = check_head(f, counted);
-	if (r < 0)
-		return r;
-	f->image = calloc(counted->image_bytes / sizeof(uint64_t) + 1, sizeof(uint64_t));
-	if (!f->image)
-		return no_memory(f);
-	r = add_regions(f, counted);
-	if (r == 0)
-		r = check_hashed(f, counted);
-	return r < 0 ? r : add(counted, f);
+	if (run->begin_ns < 0 || run->begin_ns - LAG_NS > run->end_ns)
+		run->begin_ns = run->end_ns;
+	else if (run->begin_ns > run->end_ns)
+		run->end_ns = run->begin_ns;
 }
 
 static void tell_run(const struct counts_file *f, struct pathprof_counts_run *ret_run)
@@ -412,38 +296,65 @@ static void tell_run(const struct counts_file *f, struct pathprof_counts_run *re
 		.lost_cnt = f->head.lost_cnt,
 	};
 	memcpy(ret_run->object, f->head.object, sizeof(ret_run->object) - 1);
-	if (ret_run->begin_ns < 0 || ret_run->begin_ns > ret_run->end_ns)
-		ret_run->begin_ns = ret_run->end_ns;
+	tell_times(ret_run);
 }
 
-static void close_file(struct counts_file *f)
+static int read_file(struct counts_file *f, const struct pathprof_counted *counted)
 {
-	if (f->fd >= 0)
-		close(f->fd);
-	free(f->image);
-	free(f->hashed);
+	int r = open_head(f);
+
+	if (r == 0)
+		r = check_head(f, counted);
+	if (r < 0)
+		return r;
+	f->counts->image = calloc(counted->image_bytes / sizeof(uint64_t) + 1, sizeof(uint64_t));
+	if (!f->counts->image)
+		return no_memory(f);
+	r = add_regions(f, counted);
+	if (r == 0)
+		tell_run(f, &f->counts->run);
+	return r;
 }
 
-int pathprof_counted_add(struct pathprof_counted *counted, const char *path,
-			 struct pathprof_counts_run *ret_run, struct pathprof_error *error)
+int pp_counts_read_fd(struct pp_counts *ret_counts, const struct pathprof_counted *counted, int fd,
+		      const char *path, struct pathprof_error *error)
 {
-	struct counts_file f = {.fd = -1, .path = path, .error = error};
-	int r = read_and_add(counted, &f);
+	struct counts_file f = {.fd = fd, .path = path, .error = error, .counts = ret_counts};
+	int r;
 
-	if (r == 0 && ret_run)
+	*ret_counts = (struct pp_counts){.hashed_cnt = 0};
+	r = read_file(&f, counted);
+	if (r < 0)
+		pp_counts_release(ret_counts);
+	return r;
+}
+
+void pp_counts_release(struct pp_counts *counts)
+{
+	free(counts->image);
+	free(counts->hashed);
+	*counts = (struct pp_counts){.hashed_cnt = 0};
+}
+
+int pp_counts_run_fd(int fd, const char *path, struct pathprof_counts_run *ret_run,
+		     struct pathprof_error *error)
+{
+	struct counts_file f = {.fd = fd, .path = path, .error = error};
+	int r = open_head(&f);
+
+	if (r == 0)
 		tell_run(&f, ret_run);
-	close_file(&f);
 	return r;
 }
 
 int pathprof_counts_run(const char *path, struct pathprof_counts_run *ret_run,
 			struct pathprof_error *error)
 {
-	struct counts_file f = {.fd = -1, .path = path, .error = error};
-	int r = open_file(&f);
+	int fd = pathprof_foreign_open(PATHPROF_OWN_ROOT, path, error), r;
 
-	if (r == 0)
-		tell_run(&f, ret_run);
-	close_file(&f);
+	if (fd < 0)
+		return fd;
+	r = pp_counts_run_fd(fd, path, ret_run, error);
+	close(fd);
 	return r;
 }

@@ -60,30 +60,15 @@ static uint32_t take_cnt(struct reader *r, size_t record_bytes)
 	return 0;
 }
 
-static int keep_text(struct pathprof_counted *counted, char *text)
-{
-	if (pp_grow(&counted->texts, counted->text_cnt, &counted->text_room) < 0)
-		return -ENOMEM;
-	counted->texts[counted->text_cnt++] = text;
-	return 0;
-}
-
-/* Bytes that would change a terminal become '?'. */
 static const char *take_string(struct reader *r, struct pathprof_counted *counted)
 {
 	uint32_t bytes = take_cnt(r, 1);
 	const char *at = take(r, bytes);
-	char *text = at ? strndup(at, bytes) : NULL;
+	const char *text = at ? pp_counted_keep_text(counted, at, bytes) : NULL;
 
-	if (!text || keep_text(counted, text) < 0) {
-		free(text);
-		r->error = at ? -ENOMEM : r->error;
-		return "";
-	}
-	for (char *c = text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 127)
-			*c = '?';
-	return text;
+	if (at && !text)
+		r->error = -ENOMEM;
+	return text ? text : "";
 }
 
 static void *allocate(struct reader *r, size_t cnt, size_t size)
@@ -128,20 +113,12 @@ static void take_arcs(struct reader *r, struct pathprof_counted_function *f)
 	}
 }
 
-static bool has_slots(const struct pathprof_counted_function *f)
-{
-	return f->counting == PATHPROF_COUNTING_TABLE || f->counting == PATHPROF_COUNTING_WARM;
-}
-
 static void take_slots(struct reader *r, struct pathprof_counted_function *f)
 {
 	f->slot_cnt = take_cnt(r, sizeof(uint64_t));
 	f->slots = allocate(r, f->slot_cnt, sizeof(*f->slots));
-	for (uint32_t i = 0; f->slots && i < f->slot_cnt; i++) {
+	for (uint32_t i = 0; f->slots && i < f->slot_cnt; i++)
 		f->slots[i] = take_u64(r);
-		r->broken |= f->slots[i] > f->path_cnt;
-	}
-	r->broken |= (f->slot_cnt != 0) != has_slots(f);
 }
 
 static void take_told(struct reader *r, struct pathprof_counted_function *f)
@@ -151,7 +128,6 @@ static void take_told(struct reader *r, struct pathprof_counted_function *f)
 	for (uint32_t i = 0; f->told && i < f->told_cnt; i++) {
 		f->told[i].id = take_u64(r);
 		f->told[i].count = take_u64(r);
-		r->broken |= f->told[i].id >= f->path_cnt;
 	}
 }
 
@@ -200,8 +176,6 @@ static void take_places(struct reader *r, struct pathprof_counted_function *f)
 	for (uint32_t i = 0; f->places && i < f->place_cnt; i++) {
 		f->places[i].counter = take_u32(r);
 		f->places[i].node = take_u32(r);
-		r->broken |= f->places[i].counter >= f->profile_counter_cnt ||
-			     f->places[i].node >= f->node_cnt;
 	}
 }
 
@@ -212,10 +186,8 @@ static void take_profile(struct reader *r, struct pathprof_counted *counted,
 	f->profile_name = take_string(r, counted);
 	f->profile_hash = take_u64(r);
 	f->profile_counter_cnt = take_cnt(r, 2 * sizeof(uint32_t));
-	for (uint32_t k = 0; k < PATHPROF_VALUE_KINDS; k++) {
+	for (uint32_t k = 0; k < PATHPROF_VALUE_KINDS; k++)
 		f->site_cnt[k] = take_u32(r);
-		r->broken |= f->site_cnt[k] > UINT16_MAX;
-	}
 	take_places(r, f);
 }
 
@@ -235,39 +207,16 @@ static void take_function(struct reader *r, struct pathprof_counted *counted,
 	take_profile(r, counted, f);
 }
 
-bool pp_counted_has_counters(const struct pathprof_counted *counted, uint64_t distance,
-			     uint64_t cnt)
-{
-	uint64_t room = counted->image_bytes / sizeof(uint64_t);
-
-	return distance % sizeof(uint64_t) == 0 && distance / sizeof(uint64_t) <= room &&
-	       cnt <= room - distance / sizeof(uint64_t);
-}
-
-uint64_t pp_counted_counter_cnt(const struct pathprof_counted_function *f)
-{
-	switch (f->counting) {
-	case PATHPROF_COUNTING_ARRAY:
-		return f->path_cnt;
-	case PATHPROF_COUNTING_TABLE:
-	case PATHPROF_COUNTING_WARM:
-		return f->slot_cnt;
-	default:
-		return 2 * PATHPROF_CACHE_ENTRIES;
-	}
-}
-
 /* Turns the number of its counter in the table into a distance. */
 static bool place_function(const struct pathprof_counted *counted, uint64_t table,
 			   uint64_t counter_cnt, struct pathprof_counted_function *f)
 {
 	uint64_t cnt = pp_counted_counter_cnt(f);
 
-	if (f->counter > counter_cnt || cnt > counter_cnt - f->counter || !f->path_cnt)
+	if (f->counter > counter_cnt || cnt > counter_cnt - f->counter)
 		return false;
 	f->counter = table + f->counter * sizeof(uint64_t);
-	return f->counting <= PATHPROF_COUNTING_WARM &&
-	       pp_counted_has_counters(counted, f->counter, cnt);
+	return pp_counted_is_sound(counted, f);
 }
 
 /* ---------------------------------------------------------------- a unit */
@@ -307,7 +256,7 @@ static void take_functions(struct reader *r, struct pathprof_counted *counted, c
 		}
 		take_function(r, counted, &names, f);
 		f->unit = unit;
-		if (!place_function(counted, table, counter_cnt, f))
+		if (!r->broken && !r->error && !place_function(counted, table, counter_cnt, f))
 			r->broken = true;
 	}
 	free(names.names);

@@ -115,10 +115,9 @@ static bool is_wanted(const struct view_query *query, const struct pathprof_path
 
 	if (of && of->name)
 		return pathprof_is_counted(&row->binary_id, row->binary_name) &&
-		       strcmp(symbols_function(query->symbols, &row->binary_id, row->binary_name,
-					       row->start)
-				      ->name,
-			      of->name) == 0;
+		       counted_is_named(symbols_function(query->symbols, &row->binary_id,
+							 row->binary_name, row->start),
+					of->name);
 	return !of || (pathprof_build_id_equal(&row->binary_id, &of->target->id) &&
 		       target_function_at(of->target, row->start) == of->target->function);
 }

@@ -236,6 +236,14 @@ static void sum_up(struct processes *processes, group_fn *group)
 
 /* ---------------------------------------------------------------- rows */
 
+/* Exact counts cannot be off by chance. */
+static struct pathprof_share runs_of(const struct shares *shares, struct pathprof_share runs)
+{
+	if (shares->observations == SHARES_EXACT)
+		runs.low = runs.high = runs.value;
+	return runs;
+}
+
 /* Of its paths only sums are known: as if each process ran one path, of its user code's time. */
 static void work_out_runs(struct processes *processes, const struct shares *shares)
 {
@@ -261,7 +269,7 @@ static void work_out_runs(struct processes *processes, const struct shares *shar
 	}
 	if (shares->kind != PATHPROF_KIND_TAKEN && pathprof_shares_work_out(&work) == 0)
 		for (size_t i = 0; i < processes->cnt; i++)
-			processes->list[i].figures.runs = work.functions[i].runs;
+			processes->list[i].figures.runs = runs_of(shares, work.functions[i].runs);
 	free(work.functions);
 	free(work.paths);
 }

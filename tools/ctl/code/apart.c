@@ -33,3 +33,17 @@ int apart_read_build_id(struct pathprof_build_id *ret_id, const char *path,
 		       ? pathprof_build_id_read_apart(ret_id, path, apart_say_death, NULL, error)
 		       : pathprof_build_id_read_file(ret_id, path, error);
 }
+
+int apart_open_counted(struct pathprof_counted **ret_counted, const char *path,
+		       struct pathprof_error *error)
+{
+	return apart_is_needed() ? pathprof_counted_open_apart(ret_counted, path, error)
+				 : pathprof_counted_open(ret_counted, path, error);
+}
+
+int apart_read_run(const char *path, struct pathprof_counts_run *ret_run,
+		   struct pathprof_error *error)
+{
+	return apart_is_needed() ? pathprof_counts_run_apart(path, ret_run, error)
+				 : pathprof_counts_run(path, ret_run, error);
+}

@@ -2,9 +2,9 @@
 /*
  * Who reads files of others. Run by an ordinary user, pathprofctl does so itself: such a file can
  * get no more than that user has. Run with rights it opens the files and has them read by processes
- * that have none (pathprof/apart.h): binaries one each, and one more for sources and names of C++
- * and Rust. A process that dies of a file is told of once, and what it would have said is missing.
- * One thread.
+ * that have none (pathprof/apart.h): binaries one each, a counting program with its files of counts
+ * as one, and one more for sources and names of C++ and Rust. A process that dies of a file is told
+ * of once, and what it would have said is missing. One thread.
  */
 #ifndef CTL_APART_H
 #define CTL_APART_H
@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "pathprof/code.h"
+#include "pathprof/path_counts.h"
 
 struct readable;
 
@@ -25,6 +26,12 @@ int apart_open_code(struct pathprof_code **ret_code, const char *path,
 /* pathprof_build_id_read_file(), the same way. */
 int apart_read_build_id(struct pathprof_build_id *ret_id, const char *path,
 			struct pathprof_error *error);
+
+/* pathprof_counted_open() and pathprof_counts_run(), the same way. */
+int apart_open_counted(struct pathprof_counted **ret_counted, const char *path,
+		       struct pathprof_error *error);
+int apart_read_run(const char *path, struct pathprof_counts_run *ret_run,
+		   struct pathprof_error *error);
 
 /* pathprof_apart_died_fn: says why. */
 void apart_say_death(void *context, const char *why);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "../text/cleanup.h"
+#include "apart.h"
 
 /* Counts and a file of two builds; either build can be selected. */
 static int refuse_build(const char *file, const struct pathprof_build_id *counted,
@@ -27,7 +28,7 @@ static int open_program(const struct programs *programs, const struct pathprof_p
 {
 	const char *file = programs->file ? programs->file : row->binary_name;
 	struct pathprof_build_id id;
-	int r = pathprof_counted_open(&ret_program->counted, file, error);
+	int r = apart_open_counted(&ret_program->counted, file, error);
 
 	if (r < 0)
 		return r;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../code/apart.h"
 #include "../text/cleanup.h"
 #include "../text/text.h"
 #include "../view/json.h"
@@ -18,6 +19,11 @@
 /* Between two lines that say how far it is. */
 #define PROGRESS_NS (2 * CTL_NS_PER_S)
 
+/* A window that the database has. */
+struct known_window {
+	int64_t id, begin_ns;
+};
+
 /* An import, and what it says at its end. */
 struct counts_import {
 	const struct ctl_options *options;
@@ -27,9 +33,12 @@ struct counts_import {
 	struct pathprof_build_id id;
 	struct pathprof_profile profile; /* of the run in hand */
 	bool *named;                     /* by function: the store has its name */
+	struct known_window *known;
+	size_t known_cnt, known_room;
 	int64_t said_ns;
 	uint64_t run_cnt, count, cold_cnt, lost_cnt, function_cnt, left_out_cnt;
 	uint64_t damaged_cnt; /* files that were left out */
+	uint64_t again_cnt;   /* the same, since the database has their runs */
 	struct pathprof_error error;
 };
 
@@ -43,7 +52,7 @@ static int find_run(struct counts_import *import, struct pathprof_counts_run *re
 
 	for (int i = 0; r == -EBADMSG && i < import->options->argc; i++) {
 		*ret_file = import->options->argv[i];
-		r = pathprof_counts_run(*ret_file, ret_run, &import->error);
+		r = apart_read_run(*ret_file, ret_run, &import->error);
 	}
 	return r;
 }
@@ -76,7 +85,7 @@ static int open_program(struct counts_import *import)
 	int r = find_object(import);
 
 	if (r == 0)
-		r = pathprof_counted_open(&import->counted, import->object, &import->error);
+		r = apart_open_counted(&import->counted, import->object, &import->error);
 	if (r < 0)
 		return r;
 	if (pathprof_counted_identity(import->counted, &import->id) < 0)
@@ -220,6 +229,43 @@ static int add_functions(struct counts_import *import, uint32_t process)
 	return r;
 }
 
+/* ---------------------------------------------------------------- runs that are there */
+
+static void know_window(struct counts_import *import, int64_t id, int64_t begin_ns)
+{
+	ctl_grow(&import->known, import->known_cnt, &import->known_room);
+	import->known[import->known_cnt++] = (struct known_window){id, begin_ns};
+}
+
+static int find_process(void *context, const struct pathprof_process_row *row)
+{
+	(void)context;
+	(void)row;
+	return 1;
+}
+
+/* 1: the window is of a process of the run's pid. */
+static int is_of_run(struct counts_import *import, const struct pathprof_counts_run *run,
+		     int64_t window)
+{
+	const struct pathprof_filter filter = {.window = window, .pid = (uint32_t)run->pid};
+
+	return pathprof_store_processes(import->store, &filter, find_process, NULL, &import->error);
+}
+
+/* 1: the database has the run; 0: it has not. Two of one process do not begin at one time. */
+static int has_run(struct counts_import *import, const struct pathprof_counts_run *run)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < import->known_cnt; i++)
+		if (import->known[i].begin_ns == run->begin_ns)
+			r = is_of_run(import, run, import->known[i].id);
+	return r;
+}
+
+/* ---------------------------------------------------------------- one file */
+
 /* Nothing of a damaged file was added: the others are whole without it. */
 static int leave_out(struct counts_import *import)
 {
@@ -228,12 +274,33 @@ static int leave_out(struct counts_import *import)
 	return 0;
 }
 
-static int add_file(struct counts_import *import, const char *file)
+static int add_run(struct counts_import *import, const struct pathprof_counts_run *run)
 {
-	struct pathprof_counts_run run;
 	uint64_t left_out_before = import->cold_cnt + import->lost_cnt;
 	uint32_t process = 0;
 	int64_t window;
+	int r = begin_run(import, run, &process);
+
+	if (r == 0)
+		r = add_functions(import, process);
+	if (r < 0)
+		return r;
+	import->lost_cnt += run->lost_cnt;
+	/* Paths that ran and have no count of their own: the window is not whole. */
+	import->profile.totals.drops[PATHPROF_DROP_TABLE_FULL] =
+		import->cold_cnt + import->lost_cnt - left_out_before;
+	r = pathprof_store_add_window(import->store, &import->profile, &window, &import->error);
+	if (r < 0)
+		return r;
+	know_window(import, window, run->begin_ns);
+	import->run_cnt++;
+	import->count += import->profile.totals.paths;
+	return 0;
+}
+
+static int add_file(struct counts_import *import, const char *file)
+{
+	struct pathprof_counts_run run;
 	int r;
 
 	pathprof_counted_clear(import->counted);
@@ -242,20 +309,12 @@ static int add_file(struct counts_import *import, const char *file)
 	if (r == -EBADMSG)
 		return leave_out(import);
 	if (r == 0)
-		r = begin_run(import, &run, &process);
+		r = has_run(import, &run);
+	if (r < 0)
+		return r;
 	if (r == 0)
-		r = add_functions(import, process);
-	if (r < 0)
-		return r;
-	import->lost_cnt += run.lost_cnt;
-	/* Paths that ran and have no count of their own: the window is not whole. */
-	import->profile.totals.drops[PATHPROF_DROP_TABLE_FULL] =
-		import->cold_cnt + import->lost_cnt - left_out_before;
-	r = pathprof_store_add_window(import->store, &import->profile, &window, &import->error);
-	if (r < 0)
-		return r;
-	import->run_cnt++;
-	import->count += import->profile.totals.paths;
+		return add_run(import, &run);
+	import->again_cnt++;
 	return 0;
 }
 
@@ -270,8 +329,8 @@ static void say_progress(struct counts_import *import)
 	if (ns - import->said_ns < PROGRESS_NS)
 		return;
 	import->said_ns = ns;
-	ctl_note("import: %" PRIu64 " of %d files", import->run_cnt + import->damaged_cnt,
-		 import->options->argc);
+	ctl_note("import: %" PRIu64 " of %d files",
+		 import->run_cnt + import->damaged_cnt + import->again_cnt, import->options->argc);
 }
 
 static int add_files(struct counts_import *import)
@@ -286,16 +345,20 @@ static int add_files(struct counts_import *import)
 		r = add_file(import, import->options->argv[i]);
 		say_progress(import);
 	}
-	if (r == 0 && !import->run_cnt)
+	if (r == 0 && import->damaged_cnt == (uint64_t)import->options->argc)
 		return pathprof_fail(&import->error, -EBADMSG,
 				     "no file is whole: nothing was imported; run the program "
 				     "again");
 	return r;
 }
 
-static int refuse_samples(void *context, const struct pathprof_window_row *row)
+/* Windows of samples are refused. */
+static int take_window(void *context, const struct pathprof_window_row *row)
 {
-	return row->totals.bursts ? -EEXIST : 0;
+	if (row->totals.bursts)
+		return -EEXIST;
+	know_window(context, row->id, row->begin_ns);
+	return 0;
 }
 
 static int open_store(struct counts_import *import, const char *db)
@@ -304,7 +367,7 @@ static int open_store(struct counts_import *import, const char *db)
 	int r = pathprof_store_open(&import->store, db, PATHPROF_STORE_WRITE, &import->error);
 
 	if (r == 0)
-		r = pathprof_store_windows(import->store, &all, refuse_samples, NULL,
+		r = pathprof_store_windows(import->store, &all, take_window, import,
 					   &import->error);
 	if (r == -EEXIST)
 		return pathprof_fail(&import->error, r,
@@ -312,6 +375,16 @@ static int open_store(struct counts_import *import, const char *db)
 				     "name another database with --output",
 				     db);
 	return r;
+}
+
+/* A program that went on counting is not followed: its run would be there twice in part. */
+static void say_again(const struct counts_import *import, const char *db)
+{
+	if (import->again_cnt)
+		ctl_note("import: %" PRIu64 " of %d files are of runs that %s has, and were left "
+			 "out; if a program has counted on since, import its file into another "
+			 "database with --output",
+			 import->again_cnt, import->options->argc, db);
 }
 
 static void print_json(const struct counts_import *import, const char *db)
@@ -325,6 +398,7 @@ static void print_json(const struct counts_import *import, const char *db)
 	json_add_count(object, "cold", import->cold_cnt);
 	json_add_count(object, "lost", import->lost_cnt);
 	json_add_count(object, "files_damaged", import->damaged_cnt);
+	json_add_count(object, "files_again", import->again_cnt);
 	json_add_count(object, "functions", import->function_cnt);
 	json_add_count(object, "functions_not_counted", import->left_out_cnt);
 	json_dumpf(object, stdout, JSON_INDENT(1));
@@ -343,6 +417,7 @@ static void print_report(const struct counts_import *import, const char *db)
 		{"paths: cold, not told apart", import->cold_cnt, false},
 		{"paths: lost, no room to count them", import->lost_cnt, false},
 		{"files: damaged, left out", import->damaged_cnt, false},
+		{"files: imported before, left out", import->again_cnt, false},
 		{"functions that ran", import->function_cnt, true},
 		{"functions: not counted by the compiler", import->left_out_cnt, false},
 	};
@@ -363,6 +438,7 @@ static void release(struct counts_import *import)
 		pathprof_profile_release(&import->profile);
 	pathprof_counted_free(import->counted);
 	pathprof_store_free(import->store);
+	free(import->known);
 	free(import->named);
 	free(import->object);
 }
@@ -376,6 +452,8 @@ int import_counts(const struct ctl_options *options, const char *db)
 		r = open_store(&import, db);
 	if (r == 0)
 		r = add_files(&import);
+	if (r == 0)
+		say_again(&import, db);
 	if (r == 0 && !options->no_report)
 		print_report(&import, db);
 	if (r < 0 && import.run_cnt)

@@ -159,6 +159,21 @@ static void keep_target(struct target *target, const struct pathprof_path_row *r
 	target->start = pathprof_counted_start(target->function, 0);
 }
 
+bool counted_is_named(const struct symbol *symbol, const char *name)
+{
+	return symbol->known &&
+	       (strcmp(symbol->name, name) == 0 || strcmp(symbol->linkage, name) == 0);
+}
+
+/* FUNCTION:NUMBER with the name that the linker knows. */
+static bool is_linkage_label(const struct symbol *symbol, uint64_t start, const char *word)
+{
+	_cleanup_free_ char *label = ctl_printf("%s:%" PRIu64, symbol->known ? symbol->linkage : "",
+						start - symbol->start);
+
+	return strcmp(label, word) == 0;
+}
+
 /* Parcels bring no names of counted functions: such a function is found by no name. */
 static bool is_wanted(const struct search *search, const struct pathprof_path_row *row)
 {
@@ -168,12 +183,12 @@ static bool is_wanted(const struct search *search, const struct pathprof_path_ro
 
 	if (!pathprof_is_counted(&row->binary_id, row->binary_name))
 		return false;
-	if (search->is_function) {
-		symbol = symbols_function(symbols, &row->binary_id, row->binary_name, row->start);
-		return symbol->known && strcmp(symbol->name, search->word) == 0;
-	}
+	symbol = symbols_function(symbols, &row->binary_id, row->binary_name, row->start);
+	if (search->is_function)
+		return counted_is_named(symbol, search->word);
 	label = symbols_label(symbols, &row->binary_id, row->binary_name, row->start);
-	return strcmp(label, search->word) == 0;
+	return strcmp(label, search->word) == 0 ||
+	       is_linkage_label(symbol, row->start, search->word);
 }
 
 static int match(void *context, const struct pathprof_path_row *row)

@@ -7,6 +7,8 @@
 #ifndef CTL_COUNTED_H
 #define CTL_COUNTED_H
 
+#include <stdbool.h>
+
 #include "../view/view.h"
 #include "pathprof/path_counts.h"
 #include "target.h"
@@ -25,6 +27,8 @@ void counted_way_release(struct counted_way *way);
 void counted_way_print(FILE *out, const struct counted_way *way);
 json_t *counted_way_json(const struct counted_way *way);
 
+/* Whether a function is meant: by the name that tables show, or by the linker's, which JSON has. */
+bool counted_is_named(const struct symbol *symbol, const char *name);
 /*
  * The function of that name among those that counted their paths. 1; 0: none has it, *ret_target is
  * untouched; -errno, error filled: it is there and cannot be shown.
