@@ -208,6 +208,11 @@ counted "C++ with exceptions, units one by one" ./plus
 "$cc" -O2 -S project/shared.c -o shared.s && "$cc" -O2 shared.s project/fixed.c project/main.c -o assembled && counted "by way of assembler text" ./assembled
 echo "-O2 project/shared.c project/fixed.c project/main.c -o listed" >list
 "$cc" @list && counted "arguments in a file" ./listed
+echo "-O2 -c project/fixed.c -o listed.o" >list
+"$cc" -Wall -Werror @list >build.log 2>&1 && ok "-c in a file" || not_ok "-c in a file" "$(tail -n 1 build.log)"
+for target in -m32 -mx32 --target=aarch64-linux-gnu; do
+	refused "$target" "target .*: paths are counted in programs of x86-64 alone" "$cc" -O2 $target -c project/fixed.c -o other.o
+done
 "$cc" -O2 -x c - -o piped <<<"$(cat project/shared.c project/fixed.c project/main.c)" && counted "from standard input" ./piped
 "$cc" -O2 -E project/main.c -o main.i && "$cc" -O2 main.i project/shared.c project/fixed.c -o preprocessed && counted "preprocessed before" ./preprocessed
 "$cc" -O2 -ffunction-sections -fdata-sections -Wl,--gc-sections project/*.c -o collected && counted "unused sections thrown away" ./collected

@@ -94,6 +94,7 @@ fi
 # ---------------------------------------------------------------- files
 compile_with() { "$cc" -w -O2 --pathprof-interesting="$1" -c program.c -o program.o; }
 refused "a file that is not there" "gone: cannot be opened" compile_with gone
+refused "no file" "a file of interesting paths is missing" compile_with ""
 refused "something else" "not a file of interesting paths" compile_with program.c
 { cat file; printf 'many\t\t12\tx\t1\n'; } >damaged
 refused "a damaged line" "damaged:$(wc -l <damaged): not a path" compile_with damaged

@@ -207,6 +207,106 @@ for program in "./counting library" "./plain library" "./counting older" "./plai
 		not_ok "a library that is loaded by $program ($mode)" "status $status, $sum of $each; $(head -n 1 said)"
 	fi
 done
+# One that comes and goes leaves the place of one file at most in the address space, whatever the program was
+# compiled with, and none of its counts.
+cat >again.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+	char line[8192];
+	int places = 0;
+
+	for (int i = 0; i < atoi(argv[argc - 1]); i++) {
+		void *library = dlopen("./library.so", RTLD_NOW | (i % 2 ? RTLD_LOCAL : RTLD_GLOBAL));
+		void (*step)(unsigned int) = NULL;
+
+		if (library)
+			*(void **)&step = dlsym(library, "step_there");
+		if (!step)
+			return 2;
+		step(1);
+		if (dlclose(library))
+			return 3;
+	}
+	FILE *maps = fopen("/proc/self/maps", "r");
+	while (maps && fgets(line, sizeof(line), maps))
+		places += strstr(line, ".ppraw") && strstr(line, getenv("LIBRARY_ID"));
+	printf("%d\n", places);
+	return 0;
+}
+END
+export LIBRARY_ID
+LIBRARY_ID=$(readelf -n library.so | sed -n 's/.*Build ID: //p')
+"$cc" -O2 again.c -o again_counted && clang-22 -O2 again.c -o again_plain || { not_ok build "again.c is not compiled"; exit 1; }
+for again in again_counted again_plain; do
+	rm -rf counts
+	mkdir counts
+	places=$(PATHPROF_DIR=counts ./$again 200 2>said)
+	"$lab" counts --binary library.so --all counts/"$LIBRARY_ID".*.ppraw >counted.tsv 2>summed
+	sum=$(awk -F '\t' '{ n += $4 } END { print n }' counted.tsv)
+	if [ "$places" = 1 ] && [ "$sum" = 200 ] && [ ! -s said ]; then
+		ok "a library that comes and goes 200 times leaves one place ($again)"
+	else
+		not_ok "a library that comes and goes ($again)" "$places places, $sum of 200; $(head -n 1 said)"
+	fi
+done
+# Threads that such a library makes have counters of their own: all is in the file, though _exit() runs no destructor.
+cat >making.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+static volatile unsigned int sink;
+__attribute__((noinline)) static void step_here(unsigned int x) { if (x & 1) sink += x; else sink ^= x; }
+static void *count(void *argument)
+{
+	for (unsigned int i = 0; i < 50000; i++)
+		step_here(i);
+	return argument;
+}
+void make_threads(void)
+{
+	pthread_t threads[4];
+
+	for (int i = 0; i < 4; i++)
+		if (pthread_create(&threads[i], NULL, count, NULL))
+			abort();
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+}
+END
+cat >hosting.c <<'END'
+#include <dlfcn.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	void *library = dlopen("./making.so", RTLD_NOW | (argc > 1 && argv[1][0] == 'l' ? RTLD_LOCAL : RTLD_GLOBAL));
+	void (*make)(void) = NULL;
+
+	if (library)
+		*(void **)&make = dlsym(library, "make_threads");
+	if (!make)
+		_exit(2);
+	make();
+	_exit(0);
+}
+END
+"$cc" -O2 -fPIC -shared -pthread making.c -o making.so && "$cc" -O2 hosting.c -o hosting_counted && clang-22 -O2 hosting.c -o hosting_plain ||
+	{ not_ok build "making.c or hosting.c is not compiled"; exit 1; }
+for hosting in "hosting_counted local" "hosting_counted global" "hosting_plain local" "hosting_plain global"; do
+	rm -rf counts
+	mkdir counts
+	PATHPROF_DIR=counts ./$hosting 2>said
+	status=$?
+	"$lab" counts --binary making.so --all "counts/$(readelf -n making.so | sed -n 's/.*Build ID: //p')".*.ppraw >counted.tsv 2>summed
+	sum=$(awk -F '\t' '$2 == "step_here" { n += $4 } END { print n }' counted.tsv)
+	if [ "$status" -eq 0 ] && [ "$sum" = 200000 ]; then
+		ok "threads that a library makes ($hosting)"
+	else
+		not_ok "threads that a library makes ($hosting)" "status $status, $sum of 200000; $(head -n 1 said)"
+	fi
+done
 program=(./counting)
 
 # ---------------------------------------------------------------- exceptions
@@ -253,7 +353,7 @@ PATHPROF_DIR=counts ./counting truth threads 1 200
 add_up
 if [ "$(count_of step)" = 800 ]; then ok "two runs add up"; else not_ok "two runs add up" "$(count_of step) of 800"; fi
 "$cc" -O1 -pthread "$workloads/counting.c" -o another
-if ! "$lab" counts --binary another "$first" >out 2>said && grep -q 'another build' said; then
+if ! "$lab" counts --binary another "$first" >out 2>said && grep -q 'another program, library or build' said; then
 	ok "counts of another build are refused"
 else
 	not_ok "counts of another build are refused" "$(head -n 1 said)"

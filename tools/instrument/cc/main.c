@@ -205,6 +205,13 @@ static void take_clangs(struct invocation *in, const char *argument)
 	add(in, argument);
 }
 
+static void take_interesting(struct invocation *in, const char *file)
+{
+	if (!*file)
+		fail("a file of interesting paths is missing: ", INTERESTING "FILE");
+	in->interesting = file;
+}
+
 /* FILE[,depth=K]; the argument itself is cut behind FILE. */
 static void take_following(struct invocation *in, const char *value)
 {
@@ -244,7 +251,7 @@ static void take_ours(struct invocation *in, const char *argument)
 	} else if (strcmp(argument, "--pathprof-verbose") == 0) {
 		in->verbose = true;
 	} else if (begins(argument, INTERESTING)) {
-		in->interesting = argument + strlen(INTERESTING);
+		take_interesting(in, argument + strlen(INTERESTING));
 	} else if (begins(argument, FOLLOWING)) {
 		take_following(in, argument + strlen(FOLLOWING));
 	} else if (strcmp(argument, "--pathprof-oracle") == 0) {
@@ -344,9 +351,13 @@ static void add_early(struct invocation *in)
 	add(in, "--end-no-unused-arguments");
 }
 
-/* By -Xlinker: an input of clang's own would be taken for source after -x c. */
+/*
+ * By -Xlinker: an input of clang's own would be taken for source after -x c. A file of arguments
+ * may say -c.
+ */
 static void add_linking(struct invocation *in)
 {
+	add(in, "--start-no-unused-arguments");
 	add(in, "-Xlinker");
 	add_path(in, "", RUNTIME);
 	add(in, "-Wl,--build-id");
@@ -357,6 +368,7 @@ static void add_linking(struct invocation *in)
 		add(in, "-Wl,-u,pthread_create");
 		add(in, "-Wl,--export-dynamic-symbol=__pathprof_objects");
 	}
+	add(in, "--end-no-unused-arguments");
 }
 
 static void set_environment(const struct invocation *in, bool early)

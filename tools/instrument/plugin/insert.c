@@ -2,11 +2,10 @@
 /*
  * The register is a slot on the stack: the passes behind make a register of it.
  *
- * On x86-64 a count is one instruction that adds to memory, which a signal handler cannot come in
+ * A count is one instruction of x86-64 that adds to memory, which a signal handler cannot come in
  * between. No optimisation may hold the sum back in a register, so a process that is killed has
  * counted all. It is inline assembly that tells what it touches: its counter, which nothing else in
- * the program does (alias.h). Elsewhere it is an atomic load and an atomic store of the weakest
- * order, across which LLVM moves nothing, though it could.
+ * the program does (alias.h).
  */
 #include "insert.h"
 
@@ -72,7 +71,7 @@ static LLVMValueRef put_counter(struct insertion *in, LLVMValueRef index)
 	return place_put(in->unit, LLVMBuildAdd(b, index, constant(in, in->first_counter), ""));
 }
 
-static void put_increment_of_x86(struct unit *unit, LLVMValueRef counter)
+void put_increment(struct unit *unit, LLVMValueRef counter)
 {
 	static const char text[] = "incq $0", constraints[] = "=*m,*m,~{dirflag},~{fpsr},~{flags}";
 	LLVMTypeRef types[] = {unit->pointer, unit->pointer};
@@ -89,24 +88,6 @@ static void put_increment_of_x86(struct unit *unit, LLVMValueRef counter)
 		LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex,
 					 unit->increment_attributes[i]);
 	alias_set_apart(unit, call, ALIAS_COUNTER);
-}
-
-void put_increment(struct unit *unit, LLVMValueRef counter)
-{
-	LLVMBuilderRef b = unit->builder;
-	LLVMValueRef one = LLVMConstInt(unit->i64, 1, false);
-	LLVMValueRef load, store;
-
-	if (unit->is_x86) {
-		put_increment_of_x86(unit, counter);
-		return;
-	}
-	load = LLVMBuildLoad2(b, unit->i64, counter, "");
-	LLVMSetOrdering(load, LLVMAtomicOrderingMonotonic);
-	LLVMSetAlignment(load, sizeof(uint64_t));
-	store = LLVMBuildStore(b, LLVMBuildAdd(b, load, one, ""), counter);
-	LLVMSetOrdering(store, LLVMAtomicOrderingMonotonic);
-	LLVMSetAlignment(store, sizeof(uint64_t));
 }
 
 /* hot: as put_in_table() takes it. */

@@ -13,6 +13,7 @@
  * are those of the unit as clang prints it there (stage.h). PATHPROF_INTERESTING names a file of
  * interesting paths, if there is one, and PATHPROF_INTERPROCEDURAL one of paths that ran.
  */
+#include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +159,22 @@ static void follow_calls(struct unit *unit)
 	pathprof_interesting_free(ran);
 }
 
+/* What programs count with is code of x86-64, and has places of eight bytes. */
+static void check_target(LLVMModuleRef module)
+{
+	const char *target = LLVMGetTarget(module);
+	size_t bytes;
+
+	if (strncmp(target, "x86_64-", strlen("x86_64-")) == 0 &&
+	    LLVMPointerSize(LLVMGetModuleDataLayout(module)) == sizeof(uint64_t))
+		return;
+	fprintf(stderr,
+		"pathprof: %s: target %s: paths are counted in programs of x86-64 alone; compile "
+		"this with clang-%d\n",
+		LLVMGetSourceFileName(module, &bytes), target, LLVM_MAJOR);
+	exit(1);
+}
+
 static void instrument(LLVMModuleRef module, LLVMTargetMachineRef machine)
 {
 	struct pathprof_interesting *interesting = read_paths("PATHPROF_INTERESTING");
@@ -199,6 +216,7 @@ static bool before_codegen(LLVMModuleRef module, LLVMTargetMachineRef machine, i
 
 	(void)file_type;
 	(void)stream;
+	check_target(module);
 	if (stage_directory())
 		stage_take(module, machine, stage_directory());
 	else if (early)

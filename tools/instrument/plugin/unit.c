@@ -69,7 +69,6 @@ void unit_init(struct unit *unit, LLVMModuleRef module, LLVMTargetMachineRef mac
 		.coroutine = attribute("presplitcoroutine"),
 		.always_inline = attribute("alwaysinline"),
 	};
-	unit->is_x86 = strncmp(LLVMGetTarget(module), "x86_64", strlen("x86_64")) == 0;
 	make_attributes(unit);
 	alias_init(unit);
 	unit->table = LLVMAddGlobal(module, LLVMArrayType2(unit->i64, 0), "");

@@ -31,7 +31,6 @@ struct unit {
 	LLVMTypeRef i64, pointer;
 	LLVMValueRef table; /* its counters; replaced when their number is known */
 	LLVMValueRef place; /* place.c; NULL: not asked for yet */
-	bool is_x86;
 	LLVMAttributeRef counter_type, increment_attributes[UNIT_INCREMENT_ATTRIBUTES];
 	unsigned int alias_kind;              /* alias.h */
 	LLVMValueRef alias_tags[ALIAS_TYPES]; /* NULL: the language's types are not known */

@@ -52,6 +52,12 @@ void counts_lose(void);
 uint64_t counts_lock(void);
 void counts_unlock(uint64_t signals);
 
+/* ---------------------------------------------------------------- closed.c */
+
+/* Takes away the mappings that earlier loads of this object left: of files whose name begins so and
+ * that are closed. */
+void counts_unmap_closed(const char *name, size_t bytes);
+
 /* ---------------------------------------------------------------- threads.c */
 
 /* For a thread that is yet to be made: its region is nobody else's. */

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
-/* In front of the C library's, in an object that is linked with it dynamically. */
+/*
+ * In front of the C library's, in an object that is linked with it dynamically. Protected: what the
+ * object itself calls is its own, also where it is a library that dlopen() looks up behind the C
+ * library, or keeps out of the global scope.
+ */
 #include <dlfcn.h>
 #include <errno.h>
 
 #include "create.h"
 
-__attribute__((visibility("default"))) int pthread_create(pthread_t *thread,
-							  const pthread_attr_t *attributes,
-							  counts_thread_fn *fn, void *argument)
+__attribute__((visibility("protected"))) int pthread_create(pthread_t *thread,
+							    const pthread_attr_t *attributes,
+							    counts_thread_fn *fn, void *argument)
 {
 	static counts_create_fn *next;
 

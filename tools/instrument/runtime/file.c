@@ -183,13 +183,16 @@ static int create_unfinished(void)
 
 static int create(const struct pathprof_counts_head *head)
 {
-	size_t at = put_build_id(put(0, file.directory), head);
+	size_t name = put(0, file.directory), at = put_build_id(name, head);
 	int fd = -EEXIST;
 
 	at = put_number(put(at, "."), head->pid);
 	for (uint64_t n = 0; fd == -EEXIST && n < NAMES_MAX; n++) {
 		put(n ? put_number(put(at, "-"), n) : at, ".ppraw");
 		fd = create_unfinished();
+		/* It may have been loaded before. */
+		if (fd == -EEXIST && n == 0)
+			counts_unmap_closed(&file.path[name], at - name);
 	}
 	return fd;
 }

@@ -102,6 +102,16 @@ static inline void *kernel_map(void *at, uint64_t bytes, int flags, int fd)
 	return r < 0 && r > -4096 ? NULL : (void *)r; /* NOLINT(performance-no-int-to-ptr) */
 }
 
+static inline void kernel_unmap(uint64_t from, uint64_t bytes)
+{
+	kernel_call(SYS_munmap, (long)from, (long)bytes, 0, 0, 0, 0);
+}
+
+static inline long kernel_read(int fd, char *bytes, size_t room)
+{
+	return kernel_call(SYS_read, fd, (long)bytes, (long)room, 0, 0, 0);
+}
+
 static inline int kernel_pid(void)
 {
 	return (int)kernel_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
