@@ -321,7 +321,7 @@ void pp_service_reconfigure(struct pp_service *service, const struct pp_config *
 	const uint64_t window_ns = service->config.window_ns;
 	const uint64_t taken = service->config.taken_wanted;
 	const uint32_t horizon = pp_service_horizon(service);
-	char rest[256];
+	char rest[1024];
 
 	service->settings_refused = (struct pathprof_error){""};
 	pp_config_adopt(&service->config, config, rest, sizeof(rest));

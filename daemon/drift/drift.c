@@ -123,6 +123,7 @@ static void begin_window(struct pp_drift *drift, const struct pathprof_profile *
 static void measure_window(struct pp_drift *drift, const struct pathprof_profile *profile)
 {
 	pp_pinned_refresh(&drift->judge.pinned);
+	pp_drift_tell_blind(&drift->judge);
 	take_window(drift, profile);
 	resolve_stale(drift);
 	store_rows(drift);

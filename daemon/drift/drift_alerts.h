@@ -17,6 +17,7 @@
 struct pp_drift_rule {
 	const struct pp_config_alert *config; /* NULL: this place is empty or switched off */
 	struct pathprof_alert_rule rule;
+	bool blind; /* its pinned baseline is not there, which was said */
 };
 
 /* One rule's state for one binary and container; outlives subjects. */

@@ -157,6 +157,32 @@ static void judge_rules(struct judgement *j)
 			judge_rule(j, &j->judge->alerts->rules[i], j->subject->alerts[i]);
 }
 
+static bool is_blind(const struct pp_drift_judge *judge, const struct pp_drift_rule *rule)
+{
+	if (!rule->config || is_reserved(rule->config->baseline))
+		return false;
+	for (uint32_t i = 0; i < judge->pinned.file_cnt; i++)
+		if (!strcmp(judge->pinned.files[i].name, rule->config->baseline))
+			return false;
+	return true;
+}
+
+void pp_drift_tell_blind(struct pp_drift_judge *judge)
+{
+	for (int i = 0; i < PP_CONFIG_ALERT_MAX; i++) {
+		struct pp_drift_rule *rule = &judge->alerts->rules[i];
+		bool blind = is_blind(judge, rule);
+
+		if (blind && !rule->blind)
+			pp_log(LOG_WARNING,
+			       "[Alert %s] judges nothing: Baseline=%s: no such baseline could be "
+			       "read in %s: pathprofctl baseline set %s makes it",
+			       rule->config->name, rule->config->baseline, judge->pinned.directory,
+			       rule->config->baseline);
+		rule->blind = blind;
+	}
+}
+
 void pp_drift_judge(struct pp_drift_judge *judge, struct pp_drift_subject *subject,
 		    const struct pathprof_part *part)
 {

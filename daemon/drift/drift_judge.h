@@ -19,6 +19,9 @@ struct pp_drift_judge {
 void pp_drift_judge(struct pp_drift_judge *judge, struct pp_drift_subject *subject,
 		    const struct pathprof_part *part);
 
+/* Says once of each rule whose pinned baseline is not there that it judges nothing. */
+void pp_drift_tell_blind(struct pp_drift_judge *judge);
+
 /* drift_parts.c: splits a profile by subject, most samples first. The caller frees both. */
 int pp_drift_split(const struct pathprof_profile *profile, struct pathprof_part **ret_parts,
 		   size_t *ret_cnt, struct pathprof_event **ret_events);

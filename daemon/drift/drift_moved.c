@@ -169,6 +169,17 @@ static void set_keys(const struct pp_drift_news *news, struct pp_drift_draft *dr
 
 /* ---------------------------------------------------------------- together */
 
+/* The share that was seen: a term's own is smoothed, above 0 even if the path never ran. */
+static double share_of(const struct pathprof_distribution *base,
+		       const struct pathprof_drift_term *term)
+{
+	for (size_t i = 0; i < base->cnt; i++)
+		if (base->events[i].key_hi == term->key_hi &&
+		    base->events[i].key_lo == term->key_lo)
+			return (double)(base->events[i].weight / base->total);
+	return 0;
+}
+
 void pp_drift_find_moved(struct pathprof_store *store, const struct pp_drift_news *news,
 			 struct pp_drift_draft *draft)
 {
@@ -180,8 +191,10 @@ void pp_drift_find_moved(struct pathprof_store *store, const struct pp_drift_new
 	if (!news->window || !news->base ||
 	    pathprof_drift_terms(terms, PP_DRIFT_MOVED_MAX, &cnt, news->window, news->base, 0) < 0)
 		return;
-	for (size_t i = 0; i < cnt; i++)
+	for (size_t i = 0; i < cnt; i++) {
 		draft->moved[i].term = terms[i];
+		draft->moved[i].term.q = share_of(news->base, &terms[i]);
+	}
 	draft->moved_cnt = cnt;
 	if (!cnt)
 		return;

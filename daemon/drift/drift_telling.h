@@ -36,7 +36,7 @@ struct pp_drift_news {
 
 /* A term of drift, and what it is. */
 struct pp_drift_moved {
-	struct pathprof_drift_term term;
+	struct pathprof_drift_term term; /* its q is the share that the baseline saw: 0 if none */
 	uint64_t key_lo; /* of the path among the subject's own events; 0: not known */
 	int64_t path_id; /* 0: the store does not know it any more */
 	struct pp_names_path path;

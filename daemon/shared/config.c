@@ -15,6 +15,7 @@
 #include "pathprof/abi.h"
 #include "pathprof/alert.h"
 #include "pathprof/compress.h"
+#include "pathprof/judge.h"
 #include "pathprof/paths.h"
 #include "pathprof/sources.h"
 
@@ -228,7 +229,9 @@ const struct pp_config_key pp_config_alert_keys[] = {
 	 NULL, "0.01", "kl_corrected: the low end of its interval must be over it, too."},
 	{"Alert", "Hysteresis", PP_CONFIG_DECIMAL, true, false, ALERT(hysteresis_ppm), 0,
 	 1000000000, NULL, "0.005",
-	 "How far back over the threshold the figure must be to count as well again."},
+	 "How far back over the threshold the figure must be to count as well again. It must\n"
+	 "be able to get there: kl and angle_degrees are never below 0, overlap and coverage\n"
+	 "never above 1."},
 	{"Alert", "SamplesMin", PP_CONFIG_COUNT, true, false, ALERT(samples_min), 1, 1000000000,
 	 NULL, "200", "A measurement of fewer paths is no evidence either way."},
 	{"Alert", "Pooled", PP_CONFIG_COUNT, true, false, ALERT(pooled), 1, 16, NULL, "1",
@@ -623,24 +626,53 @@ void pp_config_defaults(struct pp_config *ret_config)
 	*ret_config = config;
 }
 
+/* Whether the figure can go as far back over the threshold as the rule wants it to. */
+static bool can_resolve(const struct pp_config_alert *alert)
+{
+	if (alert->metric == PATHPROF_METRIC_KL_CORRECTED) /* it is below 0 at times */
+		return true;
+	if (pathprof_metric_fires_below((enum pathprof_metric)alert->metric))
+		return alert->threshold_ppm + alert->hysteresis_ppm <=
+		       most[alert->metric] * MILLION;
+	return alert->hysteresis_ppm <= alert->threshold_ppm;
+}
+
+static int check_alert(const struct pp_config *config, const struct pp_config_alert *alert,
+		       struct pathprof_error *error)
+{
+	const char *metric = metrics[alert->metric];
+	char text[32];
+
+	pp_decimal_format(alert->threshold_ppm, text, sizeof(text));
+	if (alert->threshold_ppm > most[alert->metric] * MILLION)
+		return pathprof_fail(error, -EINVAL, "[Alert %s]: Threshold=%s: %s is from 0 to %u",
+				     alert->name, text, metric, most[alert->metric]);
+	pp_decimal_format(alert->hysteresis_ppm, text, sizeof(text));
+	if (alert->enabled && !can_resolve(alert))
+		return pathprof_fail(error, -EINVAL,
+				     "[Alert %s]: Hysteresis=%s: the alert could never resolve, "
+				     "%s is from 0 to %u",
+				     alert->name, text, metric, most[alert->metric]);
+	if (alert->enabled && !config->drift_previous &&
+	    !strcmp(alert->baseline, PATHPROF_BASELINE_PREVIOUS))
+		return pathprof_fail(error, -EINVAL,
+				     "[Alert %s]: Baseline=previous: there is none with "
+				     "Previous=no in [Drift]",
+				     alert->name);
+	return 0;
+}
+
 int pp_config_check(const struct pp_config *config, struct pathprof_error *error)
 {
+	int r = 0;
+
 	if (config->tested_alert_ppm && !config->tested[0])
 		return pathprof_fail(error, -EINVAL,
 				     "[Tested]: AlertShare= is of the tested sets in Directory=, "
 				     "which is not set");
-	for (size_t i = 0; i < PP_CONFIG_ALERT_MAX && config->alerts[i].name[0]; i++) {
-		const struct pp_config_alert *alert = &config->alerts[i];
-		char text[32];
-
-		if (alert->threshold_ppm <= most[alert->metric] * MILLION)
-			continue;
-		pp_decimal_format(alert->threshold_ppm, text, sizeof(text));
-		return pathprof_fail(error, -EINVAL, "[Alert %s]: Threshold=%s: %s is from 0 to %u",
-				     alert->name, text, metrics[alert->metric],
-				     most[alert->metric]);
-	}
-	return 0;
+	for (size_t i = 0; i < PP_CONFIG_ALERT_MAX && config->alerts[i].name[0] && r == 0; i++)
+		r = check_alert(config, &config->alerts[i], error);
+	return r;
 }
 
 static void format_key(const void *base, const struct pp_config_key *key, char *text, size_t size)
@@ -751,7 +783,8 @@ void pp_config_adopt(struct pp_config *config, const struct pp_config *wanted, c
 			*number_of(config, key) = number(wanted, key);
 		else if (len < rest_size)
 			len += (size_t)snprintf(ret_rest + len, rest_size - len,
-						"%s%s=", len ? " " : "", key->name);
+						"%s[%s] %s=", len ? ", " : "", key->section,
+						key->name);
 	}
 	memcpy(config->alerts, wanted->alerts, sizeof(config->alerts));
 }

@@ -135,8 +135,8 @@ void pp_config_print(const struct pp_config *config, FILE *to);
 void pp_config_print_defaults(FILE *to);
 
 /*
- * Takes over from *wanted what can change while running. Names of the keys that differ but need a
- * restart go to ret_rest, split by blanks ("" for none).
+ * Takes over from *wanted what can change while running. Sections and names of the keys that differ
+ * but need a restart go to ret_rest, split by commas ("" for none).
  */
 void pp_config_adopt(struct pp_config *config, const struct pp_config *wanted, char *ret_rest,
 		     size_t rest_size);

@@ -130,6 +130,7 @@ static int read_decimal(const char **text, struct decimal *ret_value)
 	return 0;
 }
 
+/* What is above 0 and comes to less than 1 is too small: 0 would mean another thing. */
 static int scaled(const struct decimal *d, uint64_t scale, uint64_t *ret_value)
 {
 	uint64_t value;
@@ -137,7 +138,7 @@ static int scaled(const struct decimal *d, uint64_t scale, uint64_t *ret_value)
 	__extension__ unsigned __int128 part = (unsigned __int128)d->billionths * scale / BILLION;
 
 	if (__builtin_mul_overflow(d->whole, scale, &value) ||
-	    __builtin_add_overflow(value, (uint64_t)part, &value))
+	    __builtin_add_overflow(value, (uint64_t)part, &value) || (!value && d->billionths))
 		return -ERANGE;
 	*ret_value = value;
 	return 0;

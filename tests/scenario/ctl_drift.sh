@@ -239,6 +239,15 @@ assert f["builds_matched"] == 2 and f["matched_a"] == f["matched_b"] == 1 and f[
 END
 done
 
+### More than chance can make, and nobody knows how much more.
+ran apart.db one/timed first 1000 second 5
+ran apart.db one/timed first 20 second 3
+run 0 --db apart.db compare window:1 window:2
+grep -q '^window:1 and window:2 are further apart than the 0[.]1.* bits that chance alone can make' got || {
+	cat got
+	fail 'a difference above what chance makes is put down to chance'
+}
+
 ### Releases in one window are compared by what ran in that window.
 ran releases.db one/timed first 500 second 500
 ran releases.db third/timed first 500 second 500
@@ -390,6 +399,15 @@ over = [p["window"] for p in j if p["over"]]
 assert len(over) == 10 and {p["container"] for p in j if p["over"]} == {"box"}, over
 assert j == stored, [(a, b) for a, b in zip(j, stored) if a != b][:1]
 END
+
+# The service stores none of single processes.
+run 0 --db watched.db drift --comm program --json
+holds 'drift of the processes of a name' <<'END'
+assert j == json.load(open("stored")), len(j)
+END
+says 1 'nothing was seen there' --db watched.db drift --comm nobody
+says 1 'nothing was seen there' --db watched.db drift --pid 4242
+says 1 'nothing was seen there' --db watched.db drift --binary none
 
 ### What the service stored is shown as it is.
 "$known" stored.db

@@ -96,7 +96,7 @@ if start -c "$conf" --db "$db"; then
 	printf '[Profile]\nOverhead=2%%\nWindowSec=0.3\nMapping=wpp\nInstructions=512\n' >"$conf"
 	kill -HUP "$daemon"
 	check reload-good "not read" wait_for 5 grep -q 'settings read again' "$tmp/log"
-	check reload-names-the-rest "not named" grep -q 'next start: Mapping=' "$tmp/log"
+	check reload-names-the-rest "not named" grep -q 'next start: \[Profile\] Mapping=' "$tmp/log"
 	check reload-shortens-window "no window closed" \
 		wait_for 5 eval '[ "$(sql "SELECT count(*) > 2 FROM windows")" = 1 ]'
 	check reload-instructions "$(sql "SELECT DISTINCT horizon FROM windows" | paste -sd ' ')" \

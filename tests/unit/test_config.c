@@ -233,7 +233,7 @@ static void test_adopt(void)
 	CU_ASSERT_EQUAL(config.max_use_bytes, 0);
 	CU_ASSERT_EQUAL(config.mapping, 0);
 	CU_ASSERT_STRING_EQUAL(config.db_path, "");
-	CU_ASSERT_STRING_EQUAL(rest, "Mapping= Path=");
+	CU_ASSERT_STRING_EQUAL(rest, "[Profile] Mapping=, [Store] Path=");
 	pp_config_adopt(&wanted, &wanted, rest, sizeof(rest));
 	CU_ASSERT_STRING_EQUAL(rest, "");
 }
@@ -592,6 +592,25 @@ static void test_impossible_rules(void)
 	       "F: [Alert a]: Threshold=90.5: angle_degrees is from 0 to 90");
 	refuse("[Alert slow]\nThreshold=2\n[Alert slow]\nMetric=dynamic_coverage\n",
 	       "F: [Alert slow]: Threshold=2: dynamic_coverage is from 0 to 1");
+	refuse("[Alert a]\nMetric=overlap\nThreshold=0.9\nHysteresis=0.2\n",
+	       "F: [Alert a]: Hysteresis=0.2: the alert could never resolve, overlap is from 0 "
+	       "to 1");
+	refuse("[Alert a]\nMetric=kl\nThreshold=0.001\n",
+	       "F: [Alert a]: Hysteresis=0.005: the alert could never resolve, kl is from 0 to");
+	refuse("[Drift]\nPrevious=no\n[Alert a]\nBaseline=previous\n",
+	       "F: [Alert a]: Baseline=previous: there is none with Previous=no in [Drift]");
+	refuse("[Tested]\nDirectory=/t\nAlertShare=0.00009%\n",
+	       "F:3: AlertShare=0.00009%: out of range");
+}
+
+static void test_rules_at_their_limits(void)
+{
+	struct pp_config config;
+
+	accept("[Alert a]\nMetric=overlap\nThreshold=0.9\nHysteresis=0.1\n", &config);
+	accept("[Alert a]\nMetric=kl\nThreshold=0.005\n", &config);
+	accept("[Alert a]\nThreshold=0.001\n", &config);
+	accept("[Drift]\nPrevious=no\n[Alert a]\nEnabled=no\nBaseline=previous\n", &config);
 }
 
 static bool is_tried(const char *section, const char *key)
@@ -629,7 +648,7 @@ static void test_right_values(void)
 		accept(text, &config);
 		CU_ASSERT_STRING_EQUAL(config.metrics_listen, right[i]);
 	}
-	accept("[Alert a]\nMetric=overlap\nThreshold=1\n[Alert b]\nThreshold=90\n"
+	accept("[Alert a]\nMetric=overlap\nThreshold=1\nHysteresis=0\n[Alert b]\nThreshold=90\n"
 	       "Metric=angle_degrees\n[Alert c]\nThreshold=1000\nMetric=kl\n",
 	       &config);
 	accept("[Alert a]\nContainer=\nBinary=/bin/*\nBaseline=v1.2_x-3\n[Tell]\nWebhook=\n"
@@ -654,6 +673,7 @@ static const struct unit_test tests[] = {
 	{"a bad value leaves the output alone", test_outputs_untouched},
 	{"printed settings read back the same", test_print_reads_back},
 	{"the default file holds every key and equals the defaults", test_default_file},
+	{"rules that can just resolve are taken", test_rules_at_their_limits},
 	{"a reload takes live keys and names the others", test_adopt},
 	{"drop-ins apply in order of name; one bad spoils all", test_drop_ins},
 	{"... and are held against each other when all were read", test_drop_ins_together},

@@ -92,6 +92,42 @@ static void test_message(void)
 	bench_release(&b);
 }
 
+static void run_new_code(struct bench *b, uint32_t samples)
+{
+	const struct pathprof_build_id id = build(1);
+	char comm[] = "program", container[] = "";
+	struct pathprof_process process = {
+		.pid = 1, .start_time = 1, .comm = comm, .container = container};
+	struct pathprof_path_count count = {
+		.start = 0x9000, .length = 1, .samples = 1, .weight = 1};
+
+	count.binary = process.binary = pathprof_profile_binary(&b->profile, &id, "/bin/program");
+	count.process = pathprof_profile_process(&b->profile, &process);
+	for (uint32_t i = 0; i < samples; i++)
+		pathprof_profile_add_path(&b->profile, &count);
+}
+
+/* The share that smoothing lends to a path is none that it had. */
+static void test_message_of_new_code(void)
+{
+	struct bench b;
+
+	bench_init(&b);
+	windows(&b, 0, 8);
+	for (int i = 0; i < 2; i++) {
+		begin_window(&b);
+		run_program(&b, 1, "/bin/program", "", 0, SAMPLES);
+		run_new_code(&b, SAMPLES);
+		end_window(&b);
+	}
+	settle(&b);
+	CU_ASSERT_EQUAL(hear_all(&b), 1);
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(told, "\"start\":\"0x9000\",\"share\":0.5,\"baseline_share\":0.0,"));
+	CU_ASSERT(told_like("*: most in program+0x9000 (was 0 %, now 50 % of its runs)*"));
+	bench_release(&b);
+}
+
 /* A change that lasts as long as the baseline reaches back is no return to how it was. */
 static void test_message_of_a_new_normal(void)
 {
@@ -244,12 +280,29 @@ static void test_rule_with_another_baseline(void)
 	bench_release(&b);
 }
 
+/* Nobody would know else that the rule judges nothing. */
+static void test_rule_whose_baseline_is_not_there(void)
+{
+	struct bench b;
+
+	bench_init(&b);
+	windows(&b, 0, 1);
+	CU_ASSERT_FALSE(b.drift->alerts.rules[0].blind);
+	strcpy(b.config.alerts[0].baseline, "good");
+	CU_ASSERT_EQUAL(pp_drift_configure(b.drift, &b.config, NULL), 0);
+	windows(&b, 0, 1);
+	CU_ASSERT(b.drift->alerts.rules[0].blind);
+	bench_release(&b);
+}
+
 static const struct unit_test tests[] = {
 	{"what is told names paths", test_message},
+	{"code that never ran before is told with a share of 0", test_message_of_new_code},
 	{"what is told of a program that is gone", test_message_of_what_is_gone},
 	{"what runs too little to be measured is not told as gone",
 	 test_message_of_what_runs_little},
 	{"an alert names the baseline that its rule has", test_rule_with_another_baseline},
+	{"a rule whose baseline is not there is told of", test_rule_whose_baseline_is_not_there},
 	{"a change that stays is told as a new normal", test_message_of_a_new_normal},
 	{"two rules of one cause are one message", test_one_cause_one_message},
 	{"a rule that was told of is over by its own figure", test_one_cause_two_metrics},

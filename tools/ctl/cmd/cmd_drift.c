@@ -84,8 +84,7 @@ static void print(const struct drifts *drifts, double threshold, uint32_t limit,
 		"\nOVER: windows over %g bits, corrected and at the interval's low end.%s\n"
 		"Each path that was seen whole counts once, and by the CPU time that its burst "
 		"stands for where the clock weighed bursts.\n",
-		threshold,
-		drifts->measured ? " Measured here: no service has stored any drift." : "");
+		threshold, drifts->measured ? " Measured here: no service stored it." : "");
 }
 
 /* ---------------------------------------------------------------- JSON */

@@ -186,6 +186,12 @@ static void print_chance(const struct comparison *c, const char *a, const char *
 			"No difference that chance could not have made: %s still stands for "
 			"%s.\n",
 			a, b);
+	else if (c->drift.kl_bits > c->drift.null_limit_bits)
+		fprintf(out,
+			"%s and %s are further apart than the %.3f bits that chance alone can make "
+			"of samples so few, but too little was seen to tell how far. Record for "
+			"longer.\n",
+			a, b, c->drift.null_limit_bits);
 	else
 		fprintf(out,
 			"Too little was seen to tell whether %s still stands for %s: by chance "

@@ -90,6 +90,12 @@ bool drift_is_over(const struct drift_point *point, double threshold)
 	return point->row.kl_corrected_bits > threshold && point->row.kl_low_bits > threshold;
 }
 
+/* The service stores what all processes of a binary did together. */
+static bool is_of_processes(const struct pathprof_filter *filter)
+{
+	return filter->pid || filter->comm || filter->workload;
+}
+
 int drifts_load(struct drifts *ret_drifts, const struct ctl_options *options)
 {
 	_cleanup_store_ struct pathprof_store *store = NULL;
@@ -101,7 +107,8 @@ int drifts_load(struct drifts *ret_drifts, const struct ctl_options *options)
 	if (r)
 		return r;
 	filter.limit = 0;
-	r = pathprof_store_drift(store, &filter, options->baseline, take, &drifts, &error);
+	if (!is_of_processes(&filter))
+		r = pathprof_store_drift(store, &filter, options->baseline, take, &drifts, &error);
 	if (r < 0)
 		r = ctl_fail_error("drift", r, &error);
 	else if (!drifts.cnt)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Drift over time: a point a window, binary, container and baseline, as the service stored them or,
- * where none did, measured here. Ownership: the list is the caller's. One thread.
+ * where it stored none of what is selected, measured here. Drift of single processes is always
+ * measured here. Ownership: the list is the caller's. One thread.
  */
 #ifndef CTL_DRIFTS_H
 #define CTL_DRIFTS_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Drift measured here, for databases that no service watched: as a service with the default rules
- * would have, window by window, of the newest WINDOWS_MAX from the earliest on. So a figure is what
+ * Drift measured here, where no service stored it: as a service with the default rules would have,
+ * window by window, of the newest WINDOWS_MAX from the earliest on. So a figure is what
  * the service stores, but for baselines that reach behind the first window read here.
  */
 #include <errno.h>
@@ -41,6 +41,7 @@ struct measuring {
 	struct window windows[WINDOWS_MAX]; /* newest first */
 	size_t window_cnt;
 	const struct window *window; /* being measured */
+	bool seen;                   /* something of what is selected */
 	struct kinds kinds;
 	struct subject *subjects;
 	size_t subject_cnt;
@@ -139,6 +140,7 @@ static int take_part(void *context, struct pathprof_part *part)
 	struct pathprof_judged judged;
 	bool alarmed;
 
+	m->seen = true;
 	if (!subject)
 		return 0;
 	judged = (struct pathprof_judged){
@@ -227,6 +229,9 @@ static int measure(struct measuring *m, const struct ctl_options *options,
 		return ctl_fail_error("drift", r, &error);
 	if (m->drifts->cnt)
 		return CTL_OK;
+	if (!m->seen)
+		return ctl_fail("drift: nothing was seen there: take a longer time (--since, "
+				"--until), or leave a filter out");
 	return ctl_fail("drift: no binary has %d samples both in a window and in its baseline "
 			"(%s): record longer, or take a longer time (--since, --until)",
 			SAMPLES_MIN,
