@@ -43,7 +43,7 @@ HUB_SRC := $(wildcard tools/hub/*.c)
 PLUGIN_SRC := $(wildcard tools/trace/plugin/*.c)
 # Of pathprofctl and the hub what stands alone.
 CTL_TESTED := tools/ctl/scratch.c $(patsubst %,tools/ctl/text/%.c,brief_name cleanup output when)
-HUB_TESTED := tools/hub/alert_text.c
+HUB_TESTED := $(patsubst %,tools/hub/%.c,alert_text child pause share turns)
 LAB_TESTED := $(filter-out tools/lab/main.c,$(LAB_SRC))
 UNIT_SRC := $(wildcard tests/unit/*.c)
 SCHEMA := $(sort $(wildcard schema/sqlite/*.sql))

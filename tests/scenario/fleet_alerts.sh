@@ -161,6 +161,11 @@ wait $server 2>/dev/null
 start hub.db --config hub.conf
 sleep 1
 [ "$(messages hub.db)" = "$want" ] && ok "and not again by the hub that comes after" || not_ok "told again" "$(messages hub.db)"
+# What is kept of the build before is damaged: the reason is told, not an empty line.
+sqlite3 hub.db "VACUUM INTO 'damaged.db'"
+sqlite3 damaged.db "UPDATE daemon_status SET json = replace(json, '$(printf '02%.0s' $(seq 20))', 'broken')"
+! "$hub" judge --db damaged.db --since $((end - 300)) --until "$end" >judged 2>said && grep -q '/srv/shop: .*earlier build "broken", which is no build-id' said &&
+	ok "a damaged build before: $(cat said)" || not_ok "a damaged build before" "$(cat said): $(head -c 300 judged)"
 # The last slot is judged again: nothing is told again, and an alert of what is not there any more is over: a
 # program, a host whose program others run, a rule. Of a host that was there a while ago nothing is known yet.
 kill -9 $server
@@ -243,6 +248,7 @@ sort told >want
 sed -n 's/^[^{]*//p' hooked | sort | cmp -s - want && [ "$(lines refused)" = 2 ] && ! grep -qv '^/hook?team=fleet application/json {' hooked refused &&
 	ok "and a webhook that was down and then refused twice: once each, in the words of the hook" || not_ok "the webhook" "$(head -c 600 hooked refused 2>&1; tail -n 3 relay.log)"
 grep -q '^pathprof_hub_alerts_firing{scope="host"} 1' metrics && grep -q '^pathprof_hub_alerts_firing{scope="release"} 1' metrics && grep -q '^pathprof_hub_spans_total{result="failed"} 0' metrics &&
+	grep -q '^pathprof_hub_roll_backlog_seconds{tenant="default"} 0' metrics && grep -q '^pathprof_hub_figures_unread_total{what="alerts"} 0' metrics &&
 	ok "Prometheus scrapes the hub's figures at it" || not_ok "the figures" "$(grep hub metrics | head -n 5)"
 
 # ---------------------------------------------------------------- more than may be active

@@ -84,6 +84,13 @@ ask() { ip netns exec net4 "$ctl" --hub https://10.99.0.1:7443 --certificates ca
 ask hosts --json >got 2>said && python3 -c '
 import json
 assert [h["name"] for h in json.load(open("got"))] == ["web1", "web2", "web3"]' 2>>said && ok "three hosts" || not_ok hosts "$(tail -n 1 said)"
+# A hub's sum does not say of how many parcels it is, nor since when.
+ask hosts >got 2>said && sed -n 1p got | grep -q ' CPU  *LAST ' && [ "$(grep -c '^web[123] ' got)" = 3 ] && grep -q 'sent nothing of it is not listed' got &&
+	ok "hosts of the last hour" || not_ok "hosts of the last hour" "$(cat got said | head -n 5 | paste -sd ';')"
+ask hosts --json | python3 -c '
+import json, sys
+for row in json.load(sys.stdin):
+    assert row["last_slot"] > 0 and not {"parcels", "windows", "first_slot"} & set(row), row' 2>said && ok "nor in JSON" || not_ok "hosts in JSON" "$(tail -n 1 said)"
 ask top --by binaries --json >got 2>said && python3 -c '
 import json
 rows = json.load(open("got"))

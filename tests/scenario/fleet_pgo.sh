@@ -144,10 +144,24 @@ for _ in $(seq 20); do
 	wait "${asked[@]}"
 done
 others=$(curl -s -o /dev/null -w '%{http_code}' --max-time 60 "${reader[@]}" "$url/v1/hosts")
+# Nothing goes on meanwhile, and a certificate has eight places: of nine more at least one is refused, and told when to
+# come again. Another tenant's reader is kept out by none of them.
+for i in $(seq 9); do
+	from=$((from - 1))
+	curl -s -o beyond$i -D beyond_head$i -w '%{http_code}\n' --max-time 300 "${reader[@]}" "$url/v1/pgo/$id?format=bolt-fdata&since=$from&until=$until" >beyond_status$i &
+	asked+=($!)
+done
+for _ in $(seq 600); do grep -q 429 beyond_status* && break; sleep 0.1; done
+curl -s -o /dev/null -w '%{http_code}\n' --max-time 300 --cert other/reader.pem --key other/reader-key.pem --cacert ca/ca.pem "$url/v1/pgo/$id?format=bolt-fdata&$span" >other_status &
+asked+=($!)
 [ -z "$still" ] || kill -CONT "$still"
 wait "${asked[@]}"
 sort status* | uniq -c | paste -sd ';' >counts
-[ "$(cat status* | grep -c 200)" -ge 8 ] && ! grep -Ev ' (200|503)(;|$)' <(tr ';' '\n' <counts) && ok "$most at once:$(cat counts)" || not_ok "$most at once" "$(cat counts)"
+[ "$(cat status* beyond_status* | grep -c 200)" -ge 8 ] && ! grep -Ev ' (200|429)(;|$)' <(tr ';' '\n' <counts) && ok "$most at once:$(cat counts)" || not_ok "$most at once" "$(cat counts)"
+beyond=$(grep -l 429 beyond_status* | head -n 1)
+grep -q 'this certificate asks for too much' "beyond${beyond#beyond_status}" && grep -qi '^retry-after: [0-9]' "beyond_head${beyond#beyond_status}" &&
+	ok "a certificate has eight places, and who is beyond is told when to come again" || not_ok "places of a certificate" "$(cat beyond_status*)"
+[ "$(cat other_status)" = 404 ] && ok "another tenant's reader has places of its own" || not_ok "another tenant's reader" "$(cat other_status)"
 [ -n "$still" ] && [ "$others" = 200 ] && ok "others are answered meanwhile" || not_ok "others meanwhile" "${still:-no process was seen at work}: status $others"
 
 # ---------------------------------------------------------------- without the file, and with a directory of files

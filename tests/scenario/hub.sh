@@ -30,6 +30,10 @@ openssl verify -CAfile ca/ca.pem -purpose sslclient ca/host1.pem >said 2>&1 &&
 	openssl verify -CAfile ca/ca.pem -purpose sslserver ca/hub.pem >>said 2>&1 &&
 	! openssl verify -CAfile ca/ca.pem -purpose sslclient ca/hub.pem >>said 2>&1 &&
 	ok "certificates are what openssl takes them for" || not_ok certificates "$(tail -n 1 said)"
+openssl verify -x509_strict -CAfile ca/ca.pem ca/host1.pem ca/hub.pem >said 2>&1 &&
+	ok "certificates hold by the letter of RFC 5280" || not_ok "certificates, strictly" "$(paste -sd ';' said)"
+"$hub" enrol ca mistaken --address 127.0.0.1 2>said
+[ $? -eq 2 ] && grep -q -- '--server makes it' said && [ ! -e ca/mistaken.pem ] && ok "no host has the hub's addresses" || not_ok "addresses of a host" "$(cat said)"
 [ "$(stat -c %a ca/ca-key.pem ca/host1-key.pem | sort -u)" = 600 ] && ok "keys are their owner's alone" ||
 	not_ok keys "$(stat -c '%n %a' ca/*-key.pem | paste -sd ' ')"
 cp ca/host1.pem before
@@ -500,6 +504,16 @@ for wrong in "--ca none.pem" "--key none.pem"; do
 	! "$hub" send --once --db host2.db --hub "$url" $(as host2) --ca ca/ca.pem $wrong >sent 2>said && grep -q -- "$wrong: " said &&
 		ok "a file that cannot be read is named: $wrong" || not_ok "a file that cannot be read is named: $wrong" "$(cat said)"
 done
+! "$hub" send --once --db host2.db --hub https://127.0.0.1:1 $(as host2) --ca ca/ca.pem >sent 2>said && grep -q '; the hub could not take the rest now$' sent &&
+	ok "a hub that is away is told beside the counts" || not_ok "a hub that is away" "$(cat sent said)"
+! "$hub" send --once --db host1.db --hub "$url" $(as host1) --ca ca/ca.pem >sent 2>said && grep -q '; the hub refuses this certificate$' sent &&
+	ok "a refusal is told beside the counts" || not_ok "a refusal" "$(cat sent said)"
+for address in 127.0.0.1:99999 127.0.0.1:x '[::1]:65536'; do
+	! timeout 60 "$hub" serve --db other.db --listen "$address" --cert ca/hub.pem --key ca/hub-key.pem --ca ca/ca.pem 2>said &&
+		grep -qF -- "--listen $address: not an address in numbers and a port" said && ok "no port: $address" || not_ok "no port: $address" "$(tail -n 1 said)"
+done
+! timeout 60 "$hub" serve --db other.db --listen 127.0.0.1:0 --cert ca/hub.pem --key ca/host2-key.pem --ca ca/ca.pem 2>said &&
+	grep -q -- '--key ca/host2-key.pem: not a certificate and its key' said && ok "another's key is named" || not_ok "another's key is named" "$(tail -n 1 said)"
 ! "$hub" send --once --db host2.db --hub "$url" $(as host2) --ca ca/ca.pem --labels "a=1 a=2" >sent 2>said && grep -q -- '--labels a=1 a=2: contradicts what was given before' said &&
 	ok "labels that contradict one another are refused with a reason" || not_ok "labels" "$(tail -n 1 said)"
 
@@ -548,6 +562,9 @@ answer 404 "the other's reader asks for it" "${their_reader[@]}" "$url/v1/pgo/$r
 grep -q 'no host ran' answer && ok "and nothing of it ran there" || not_ok "a profile for the other" "$(cat answer)"
 answer 403 "a host asks for no profile" "${theirs[@]}" "$url/v1/pgo/$ran?format=bolt-fdata"
 answer 403 "a host asks for no alerts" "${theirs[@]}" "$url/v1/alerts"
+"$hub" enrol ca alone --reader --tenant third
+! "$hub" fetch --db none.db --hub "$url" $(as alone) --ca ca/ca.pem 2>said && grep -q 'no host has sent to this hub yet' said && ok "a hub to which nobody has sent" ||
+	not_ok "a hub to which nobody has sent" "$(tail -n 1 said)"
 fetch after.db && sums after.db | cmp -s - before && ok "a reader of the default tenant gets none of the other's" || not_ok "a reader of the default tenant" "$(tail -n 1 said)"
 stop
 echo other/host2 >denied

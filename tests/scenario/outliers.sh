@@ -37,6 +37,10 @@ END
 	[ -z "${weigh:-}" ] || sqlite3 "$dir/host.db" "UPDATE windows SET weighed = 1;
 		UPDATE path_counts SET weight = samples * CASE WHEN path = (SELECT min(path) + 9 FROM path_counts) THEN $weigh ELSE 1 END;
 		UPDATE path_counts SET weight_squares = weight * weight / samples"
+	# clock: so many of 1000 samples of the clock are in the kernel, the others in no file.
+	[ -z "${clock:-}" ] || sqlite3 "$dir/host.db" "UPDATE windows SET clock_hz = 100, clock_kernel = 1, clock_samples = 1000;
+		INSERT INTO clock_counts SELECT id, 0, 16, (SELECT min(id) FROM processes), $clock FROM windows;
+		INSERT INTO clock_counts SELECT id, 0, 0, (SELECT min(id) FROM processes), 1000 - $clock FROM windows"
 	"$ctl" --db "$dir/host.db" parcel write --name "web$1" -o "$dir/parcels" >"$dir/out" 2>&1 || fail "web$1: $(cat "$dir/out")"
 }
 add() {
@@ -108,6 +112,12 @@ grep -q 'fewer than 20 hosts' "$dir/table" || fail "that hosts are few is not to
 "$ctl" --db "$dir/fleet.db" outliers --binary nothing >"$dir/table" 2>&1
 grep -q '^no host behaves otherwise' "$dir/table" || fail "no binary: $(cat "$dir/table")"
 
+# Hosts of which too few samples are there are not said to behave alike.
+for i in 1 2 3; do host $i 5 0; done
+add
+"$ctl" --db "$dir/fleet.db" outliers >"$dir/table" 2>&1
+grep -q '^no program can be judged' "$dir/table" && grep -q 'fewer than 50 samples' "$dir/table" || fail "few samples: $(cat "$dir/table")"
+
 # What the clock weighed counts by its weights, as the hub's alerts count it.
 for i in 1 2 3; do weigh=$([ $i = 3 ] && echo 20 || echo 1) host $i 4000 0; done
 add
@@ -157,4 +167,17 @@ add
 ! "$ctl" --db "$dir/fleet.db" outliers >"$dir/table" 2>"$dir/err" || fail "two hosts are judged"
 grep -q 'has 2 hosts' "$dir/err" || fail "two hosts: $(cat "$dir/err")"
 ! "$ctl" --db "$dir/known.db" outliers >"$dir/table" 2>"$dir/err" || fail "no hosts are judged"
+
+# Hosts differ in what is in no file as they do in functions: the intervals of these rows know that.
+for i in $(seq 6); do clock=$((i % 2 ? 100 : 400)) host $i 4000 0; done
+add
+"$ctl" --db "$dir/fleet.db" top --by functions --since @0 --json >"$dir/json" || fail "top of hosts that differ in the kernel"
+python3 - "$dir/json" <<'END' || fail "the kernel's row: $(cat "$dir/json")"
+import json, sys
+rows = {r["binary"]["name"]: r for r in json.load(open(sys.argv[1]))}
+for name, time in (("[kernel]", 0.25), ("[unknown]", 0.75)):
+    row = rows[name]
+    assert row["hosts"] == 6 and abs(row["time"] - time) < 1e-9, row
+    assert row["time_high"] - time > 0.1 and time - row["time_low"] > 0.1, row
+END
 echo "ok $name"

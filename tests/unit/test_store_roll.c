@@ -438,7 +438,35 @@ static void test_too_much(void)
 	pathprof_store_free(fleet);
 }
 
+static int64_t next_hour(struct pathprof_store *fleet, int64_t before_s)
+{
+	int64_t hour_s = 0;
+
+	CU_ASSERT_EQUAL(pathprof_store_roll_next(fleet, before_s, &hour_s, NULL), 0);
+	return hour_s;
+}
+
+/* The oldest first, and none that is younger than what is asked for. */
+static void test_next(void)
+{
+	const char *dir = unit_tmpdir();
+	struct pathprof_store *fleet = world_open(world_file(dir, "fleet"), PATHPROF_STORE_WRITE);
+	struct pathprof_store *a = world_open(world_file(dir, "a"), PATHPROF_STORE_WRITE);
+
+	CU_ASSERT_EQUAL(next_hour(fleet, NEVER_S), -1);
+	record(a, 60, 180);
+	send_all(a, fleet, "web1");
+	CU_ASSERT_EQUAL(next_hour(fleet, HOUR_S), -1);
+	CU_ASSERT_EQUAL(next_hour(fleet, 2 * HOUR_S), HOUR_S);
+	roll_all(fleet, 2 * HOUR_S);
+	CU_ASSERT_EQUAL(next_hour(fleet, 2 * HOUR_S), -1);
+	CU_ASSERT_EQUAL(next_hour(fleet, NEVER_S), 2 * HOUR_S);
+	pathprof_store_free(a);
+	pathprof_store_free(fleet);
+}
+
 static const struct unit_test tests[] = {
+	{"the hour whose turn it is is known before", test_next},
 	{"an hour summed up has the sums that it had", test_sums},
 	{"what comes after its hour was summed up counts once", test_late},
 	{"an hour that no sum can hold keeps no other from its turn", test_too_much},

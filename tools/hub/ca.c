@@ -209,6 +209,19 @@ static int begin_certificate(struct pair *pair, const char *name, time_t days)
 	return r;
 }
 
+/* Clients that verify by the letter of RFC 5280 want the signer's key named. An authority from
+ * elsewhere may have no name for it. */
+static int name_signer(struct pair *pair, const struct pair *by)
+{
+	uint8_t id[64];
+	size_t id_bytes = sizeof(id);
+	int r = gnutls_x509_crt_get_subject_key_id(by->certificate, id, &id_bytes, NULL);
+
+	if (r == GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE)
+		return 0;
+	return r < 0 ? r : gnutls_x509_crt_set_authority_key_id(pair->certificate, id, id_bytes);
+}
+
 static int sign(struct pair *pair, const struct pair *by)
 {
 	return gnutls_x509_crt_sign2(pair->certificate, by->certificate, by->key, GNUTLS_DIG_SHA256,
@@ -301,6 +314,8 @@ static int make(const struct hub_options *options, const char *name, const struc
 	if (r == 0)
 		r = options->server ? add_addresses(pair->certificate, options->addresses)
 				    : add_role(pair->certificate, options, name);
+	if (r == 0)
+		r = name_signer(pair, ca);
 	return r == 0 ? sign(pair, ca) : r;
 }
 
@@ -331,6 +346,9 @@ int hub_enrol(const struct hub_options *options)
 	if (options->server && !options->addresses)
 		return hub_usage(options, "--server needs --address: the names and addresses by "
 					  "which hosts reach the hub");
+	if (!options->server && options->addresses)
+		return hub_usage(options,
+				 "--address is of the hub's certificate: --server makes it");
 	r = read_ca(options->argv[0], &ca);
 	if (r)
 		return r;

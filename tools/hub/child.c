@@ -34,9 +34,11 @@ static int spawn(pid_t *ret_pid, const char *const *argv, int output)
 	posix_spawnattr_setpgroup(&attributes, 0);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
 	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-	r = posix_spawn(ret_pid, SELF, &actions, &attributes, (char *const *)(uintptr_t)argv,
-			environ);
+	/* Without it the child would write to the hub's own output. */
+	r = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+	if (r == 0)
+		r = posix_spawn(ret_pid, SELF, &actions, &attributes,
+				(char *const *)(uintptr_t)argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attributes);
 	return -r;
@@ -62,11 +64,12 @@ int hub_child_start(struct hub_child *child, const char *const *argv)
 	return 0;
 }
 
-static void end(struct hub_child *child, bool is_late)
+/* One that is not killed has closed its output, so it ends by itself. */
+static void end(struct hub_child *child, bool is_killed)
 {
 	int status = 0;
 
-	if (is_late)
+	if (is_killed)
 		kill(-child->pid, SIGKILL);
 	close(child->pipe);
 	while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
@@ -75,28 +78,34 @@ static void end(struct hub_child *child, bool is_late)
 	child->status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* false: there is nothing more to read. */
-static bool read_part(struct hub_child *child)
+/* 1: there may be more to read; 0: there is not; -errno. */
+static int read_part(struct hub_child *child)
 {
 	ssize_t n;
 
 	if (pp_reserve(&child->answer, child->len + PIECE + 1, &child->room) < 0)
-		return false;
+		return -ENOMEM;
 	n = read(child->pipe, child->answer + child->len, PIECE);
-	if (n > 0)
-		child->len += (size_t)n;
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 1 : -errno;
+	child->len += (size_t)n;
 	child->answer[child->len] = 0;
-	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+	return n > 0;
 }
 
 enum hub_child_state hub_child_follow(struct hub_child *child, uint64_t most_ns, size_t most_bytes)
 {
 	bool is_late = pp_monotonic_ns() - child->begin_ns > most_ns || child->len > most_bytes;
+	int r = is_late ? 0 : read_part(child);
 
-	if (!is_late && read_part(child))
+	if (r > 0)
 		return HUB_CHILD_RUNS;
-	end(child, is_late);
-	return is_late ? HUB_CHILD_LATE : HUB_CHILD_ENDED;
+	child->error = r;
+	/* It may work on for minutes: nobody waits for that. */
+	end(child, is_late || r < 0);
+	if (is_late)
+		return HUB_CHILD_LATE;
+	return r < 0 ? HUB_CHILD_LOST : HUB_CHILD_ENDED;
 }
 
 int hub_child_fd(const struct hub_child *child)

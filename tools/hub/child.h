@@ -20,15 +20,17 @@ struct hub_child {
 	char *answer; /* what came, zero behind it */
 	size_t len, room;
 	int status; /* exit status when it has ended */
+	int error;  /* -errno; of HUB_CHILD_LOST */
 };
 
 enum hub_child_state {
 	HUB_CHILD_RUNS,
 	HUB_CHILD_ENDED, /* by itself; status says how */
 	HUB_CHILD_LATE,  /* it took too long, or said too much, and was killed */
+	HUB_CHILD_LOST,  /* its answer could not be read, and it was killed; error says why */
 };
 
-/* argv[0] is this program's name. -errno: there is none. */
+/* argv[0] is this program's name. -errno: there is none, and another try may bring one. */
 int hub_child_start(struct hub_child *child, const char *const *argv);
 /* Reads what has come. Killed with all that it started: most_ns or most_bytes are over. */
 enum hub_child_state hub_child_follow(struct hub_child *child, uint64_t most_ns, size_t most_bytes);

@@ -143,6 +143,9 @@ static int none_sent(const struct fetch *fetch, struct pathprof_error *error)
 {
 	const char *host = fetch->options->host;
 
+	if (!host && !fetch->options->labels && !fetch->total)
+		return pathprof_fail(error, -ENODATA, "%s: no host has sent to this hub yet",
+				     fetch->options->hub);
 	if (fetch->options->labels && !fetch->total)
 		return pathprof_fail(error, -ENODATA,
 				     "%s: no host with the labels %s sent to this hub",

@@ -21,8 +21,7 @@
 /* Of a windows table: what is older is looked for this often. */
 #define RETAIN_NS (600 * PP_NSEC_PER_SEC)
 
-/* Rolling takes a fifth of the time at most, and looks again after a minute. */
-#define ROLL_REST      4
+/* An hour to roll is looked for again after a minute. */
 #define ROLL_IDLE_NS   (60 * PP_NSEC_PER_SEC)
 #define ROLL_FAILED_NS (600 * PP_NSEC_PER_SEC)
 
@@ -434,19 +433,29 @@ void hub_ingest_retain(struct hub_ingest *ingest)
 bool hub_ingest_roll(struct hub_ingest *ingest)
 {
 	struct pathprof_error error = {""};
-	uint64_t begin_ns = pp_monotonic_ns(), end_ns;
 	bool rolled = false;
 	int r;
 
-	if (!ingest->roll_s || begin_ns < ingest->roll_ns)
+	if (!ingest->roll_s || pp_monotonic_ns() < ingest->roll_ns)
 		return false;
 	r = pathprof_store_roll(ingest->store, now_s() - ingest->roll_s, &rolled, &error);
-	end_ns = pp_monotonic_ns();
-	ingest->roll_ns = end_ns + (r < 0    ? ROLL_FAILED_NS
-				    : rolled ? ROLL_REST * (end_ns - begin_ns)
-					     : ROLL_IDLE_NS);
-	ingest->counts.rolled += r == 0 && rolled;
+	rolled = rolled && r == 0;
+	if (!rolled)
+		ingest->roll_ns = pp_monotonic_ns() + (r < 0 ? ROLL_FAILED_NS : ROLL_IDLE_NS);
+	ingest->counts.rolled += rolled;
 	if (r < 0)
-		hub_note("an hour cannot be summed up: %s", error.text);
-	return r == 0 && rolled;
+		hub_note("%s: an hour cannot be summed up: %s; the next try is in ten minutes",
+			 ingest->db, error.text);
+	return rolled;
+}
+
+int hub_ingest_backlog(const struct hub_ingest *ingest, int64_t *ret_s,
+		       struct pathprof_error *error)
+{
+	int64_t before_s = now_s() - ingest->roll_s, hour_s = -1;
+	int r = ingest->roll_s ? pathprof_store_roll_next(ingest->store, before_s, &hour_s, error)
+			       : 0;
+
+	*ret_s = r == 0 && hour_s >= 0 ? before_s - hour_s : 0;
+	return r;
 }

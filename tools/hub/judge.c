@@ -169,6 +169,13 @@ static json_t *subject_json(const char *scope, const struct pathprof_fleet_group
 			 pathprof_build_id_text(&group->id, id));
 }
 
+static int add_found(struct judgement *j, json_t *object, struct pathprof_error *error)
+{
+	return json_array_append_new(j->found, object) < 0
+		       ? pathprof_fail(error, -ENOMEM, "out of memory")
+		       : 0;
+}
+
 /* ---------------------------------------------------------------- hosts */
 
 static int add_host(struct judgement *j, const struct pathprof_fleet_group *group, size_t at,
@@ -190,7 +197,7 @@ static int add_host(struct judgement *j, const struct pathprof_fleet_group *grou
 	add_number(object, "high", member->high_bits);
 	add_number(object, "samples", member->verdict.samples);
 	json_object_set_new(object, "functions", functions_json(moved, cnt));
-	return json_array_append_new(j->found, object) ? -ENOMEM : 0;
+	return add_found(j, object, error);
 }
 
 /* Who was compared with whom: of other hosts nothing is known. */
@@ -250,7 +257,11 @@ static int load_reference(struct judgement *j, const char *id, const json_t *bui
 	int64_t until_s = number_of(build, "ran");
 
 	if (!parse_id(id, (int)number_of(build, "kind"), &row.binary_id))
-		return -EINVAL;
+		return pathprof_fail(
+			error, -EINVAL,
+			"%s: the database's status has an earlier build \"%s\", which is "
+			"no build-id: put back a copy of before it was damaged",
+			row.name ? row.name : "(no name)", id);
 	filter.binary = id;
 	filter.since_ns = (until_s - (j->until_s - j->since_s)) * (int64_t)PP_NSEC_PER_SEC;
 	filter.until_ns = filter.since_ns + (j->filter.until_ns - j->filter.since_ns);
@@ -299,7 +310,7 @@ static int add_release(struct judgement *j, const struct pathprof_fleet_group *n
 	add_number(object, "matched", v.matched);
 	add_number(object, "samples", v.samples);
 	json_object_set_new(object, "functions", functions_json(v.moved, v.moved_cnt));
-	return json_array_append_new(j->found, object) ? -ENOMEM : 0;
+	return add_found(j, object, error);
 }
 
 static int judge_reference(struct judgement *j, const struct pathprof_fleet_group *now,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Profiles for compilers: GET /v1/pgo/PATH and /v1/pgo/BUILDID. `pgo` makes one as a child, one at
- * a time; some more wait. The last ones are kept for as long as they would come out the same, a
- * slot, so that many builds of one evening ask for little.
+ * a time; others wait, tenants in turn, 16 of a tenant and 8 of a certificate at most. The last
+ * ones are kept for as long as they would come out the same, a slot, so that many builds of one
+ * evening ask for little; who has most of them loses one first.
  *
  * Workload: a few questions an hour, some seconds each. One thread, the hub's loop.
  */
@@ -22,10 +23,12 @@ struct hub_pgo_job {
 	char *key; /* what is asked, in which database */
 	char *binary;
 	char *host, *labels, *workload, *release; /* NULL: any */
-	const char *format, *db;                  /* not owned */
+	char *reader;                             /* whose certificate asks */
+	const char *format, *db;                  /* not owned; a tenant has one db */
 	struct hub_files *files;                  /* the same, its tenant's */
 	int64_t since_s, until_s;
-	void *waits; /* who asked */
+	void *waits;   /* who asked */
+	uint64_t turn; /* less: before */
 	bool is_done;
 	unsigned int status; /* of HTTP; other than 200: why is in bytes */
 	char *bytes;
@@ -34,6 +37,7 @@ struct hub_pgo_job {
 };
 
 struct hub_pgo_question {
+	const char *reader;                 /* name in the certificate of who asks */
 	const char *binary;                 /* what stands behind /v1/pgo/ */
 	const char *format, *since, *until; /* NULL: not said */
 	const char *host, *workload;        /* the same */

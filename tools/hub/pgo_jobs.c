@@ -13,8 +13,10 @@
 #include "child.h"
 #include "pathprof/format.h"
 #include "scratch.h"
+#include "share.h"
+#include "tenants.h"
 
-#define WAITING_MAX   8
+#define WAITING_MAX   (HUB_TENANTS_MAX * 16)
 #define KEPT_MAX      4
 #define KEPT_BYTES    (4u << 20) /* a larger one is not kept */
 #define KEPT_NS       (PATHPROF_PARCEL_SLOT_S * PP_NSEC_PER_SEC)
@@ -30,6 +32,9 @@ static const enum pathprof_format formats[] = {
 	PATHPROF_FORMAT_LLVM_SAMPLE, PATHPROF_FORMAT_AUTOFDO_TEXT,
 };
 
+/* Jobs under way and waiting. */
+static const struct hub_share waiting_most = {.tenant = 16, .reader = 8};
+
 /* An answer that would come out the same. */
 struct kept {
 	struct hub_pgo_job job;
@@ -44,7 +49,6 @@ struct hub_pgo_jobs {
 	size_t cnt;
 	struct hub_child child;
 	struct kept kept[KEPT_MAX];
-	size_t next_kept;
 	bool is_over;
 };
 
@@ -105,21 +109,87 @@ static void take_answer(struct hub_pgo_job *job, const struct hub_child *child)
 	set_answer(job, child->status == HUB_OK ? 200 : 404, answer + head, child->len - head);
 }
 
+static struct hub_owner owner_of(const struct hub_pgo_job *job)
+{
+	return (struct hub_owner){job->db, job->reader};
+}
+
+static bool is_kept(const struct kept *kept)
+{
+	return kept->job.bytes && pp_monotonic_ns() - kept->made_ns <= KEPT_NS;
+}
+
+/* What the owner of one would have with another job. */
+static struct hub_share share_with(const struct hub_pgo_jobs *jobs, const struct kept *kept,
+				   const struct hub_pgo_job *job)
+{
+	const struct hub_owner owner = owner_of(&kept->job), of_job = owner_of(job);
+	struct hub_share share = {0, 0};
+
+	hub_share_add(&share, &owner, &of_job, 1);
+	for (size_t i = 0; i < KEPT_MAX; i++) {
+		const struct hub_owner other = owner_of(&jobs->kept[i].job);
+
+		if (is_kept(&jobs->kept[i]))
+			hub_share_add(&share, &owner, &other, 1);
+	}
+	return share;
+}
+
+static bool goes_before(const struct hub_share *share, const struct kept *kept,
+			const struct hub_share *other_share, const struct kept *other)
+{
+	if (share->tenant != other_share->tenant)
+		return share->tenant > other_share->tenant;
+	if (share->reader != other_share->reader)
+		return share->reader > other_share->reader;
+	return kept->made_ns < other->made_ns;
+}
+
+/* An empty place, else the oldest of the tenant, and in it of the reader, that has most. */
+static struct kept *place_to_keep(struct hub_pgo_jobs *jobs, const struct hub_pgo_job *job)
+{
+	struct kept *place = NULL;
+	struct hub_share most = {0, 0};
+
+	for (size_t i = 0; i < KEPT_MAX; i++) {
+		struct kept *kept = &jobs->kept[i];
+		struct hub_share share;
+
+		if (!is_kept(kept))
+			return kept;
+		share = share_with(jobs, kept, job);
+		if (!place || goes_before(&share, kept, &most, place)) {
+			place = kept;
+			most = share;
+		}
+	}
+	return place;
+}
+
 static void keep(struct hub_pgo_jobs *jobs, const struct hub_pgo_job *job)
 {
-	struct kept *kept = &jobs->kept[jobs->next_kept];
-	char *key = strdup(job->key);
+	struct kept *kept;
+	char *key, *reader;
 
-	if (job->status != 200 || job->len > KEPT_BYTES || !key) {
+	if (job->status != 200 || job->len > KEPT_BYTES)
+		return;
+	key = strdup(job->key);
+	reader = strdup(job->reader);
+	if (!key || !reader) {
 		free(key);
+		free(reader);
 		return;
 	}
+	kept = place_to_keep(jobs, job);
 	free(kept->job.key);
+	free(kept->job.reader);
 	kept->job.key = key;
+	kept->job.reader = reader;
+	kept->job.db = job->db;
 	set_answer(&kept->job, 200, job->bytes, job->len);
 	memcpy(kept->job.build_id, job->build_id, sizeof(job->build_id));
 	kept->made_ns = pp_monotonic_ns();
-	jobs->next_kept = (jobs->next_kept + 1) % KEPT_MAX;
 }
 
 static bool take_kept(const struct hub_pgo_jobs *jobs, struct hub_pgo_job *job)
@@ -127,8 +197,7 @@ static bool take_kept(const struct hub_pgo_jobs *jobs, struct hub_pgo_job *job)
 	for (size_t i = 0; i < KEPT_MAX; i++) {
 		const struct kept *kept = &jobs->kept[i];
 
-		if (!kept->job.bytes || strcmp(kept->job.key, job->key) != 0 ||
-		    pp_monotonic_ns() - kept->made_ns > KEPT_NS)
+		if (!is_kept(kept) || strcmp(kept->job.key, job->key) != 0)
 			continue;
 		set_answer(job, 200, kept->job.bytes, kept->job.len);
 		memcpy(job->build_id, kept->job.build_id, sizeof(job->build_id));
@@ -156,6 +225,43 @@ static void push(const char **argv, const char *option, const char *value)
 		argv[cnt] = option;
 		argv[cnt + 1] = value;
 	}
+}
+
+/* NULL: it may wait. */
+static const char *judge_share(const struct hub_pgo_jobs *jobs, const struct hub_pgo_job *job)
+{
+	const struct hub_owner owner = owner_of(job);
+	struct hub_share share = {0, 0};
+
+	for (size_t i = 0; i < jobs->cnt; i++) {
+		const struct hub_owner other = owner_of(jobs->waiting[i]);
+
+		hub_share_add(&share, &owner, &other, 1);
+	}
+	return hub_share_judge(&share, 1, &waiting_most);
+}
+
+/* Behind the last job of its tenant, or behind what is under way. */
+static uint64_t turn_of(const struct hub_pgo_jobs *jobs, const struct hub_pgo_job *job)
+{
+	uint64_t last = jobs->cnt ? jobs->waiting[0]->turn : 0;
+
+	for (size_t i = 1; i < jobs->cnt; i++)
+		if (jobs->waiting[i]->db == job->db && jobs->waiting[i]->turn > last)
+			last = jobs->waiting[i]->turn;
+	return last + 1;
+}
+
+/* Each tenant has one job a turn; the first that waits stays where it is. */
+static void wait_turn(struct hub_pgo_jobs *jobs, struct hub_pgo_job *job)
+{
+	size_t at = jobs->cnt;
+
+	job->turn = turn_of(jobs, job);
+	jobs->cnt++;
+	for (; at > 1 && jobs->waiting[at - 1]->turn > job->turn; at--)
+		jobs->waiting[at] = jobs->waiting[at - 1];
+	jobs->waiting[at] = job;
 }
 
 static int start_child(struct hub_pgo_jobs *jobs, const struct hub_pgo_job *job)
@@ -205,6 +311,8 @@ bool hub_pgo_turn(struct hub_pgo_jobs *jobs)
 		return false;
 	if (state == HUB_CHILD_ENDED)
 		take_answer(job, &jobs->child);
+	else if (state == HUB_CHILD_LOST)
+		refuse(job, 503, strerror(-jobs->child.error));
 	else
 		refuse(job, 503, "it took too long: ask of a shorter time");
 	hub_scratch_empty(jobs->scratch);
@@ -267,12 +375,13 @@ static int fill(struct hub_pgo_job *job, struct hub_ingest *ingest,
 {
 	bool is_copied = copy(&job->host, question->host) && copy(&job->labels, question->labels) &&
 			 copy(&job->workload, question->workload) &&
-			 copy(&job->release, question->release);
+			 copy(&job->release, question->release) &&
+			 copy(&job->reader, question->reader);
 
 	job->db = hub_ingest_db(ingest);
 	job->files = hub_ingest_files(ingest);
 	job->binary = binary_of(question->binary);
-	if (!job->binary || !is_copied ||
+	if (!job->binary || !is_copied || !job->reader ||
 	    asprintf(&job->key, "%s\n%s\n%" PRId64 "\n%" PRId64 "\n%s\n%s\n%zu %zu\n%s\n%s\n%s",
 		     job->db, job->format, job->since_s, job->until_s, any(job->labels),
 		     any(job->release), strlen(any(job->host)), strlen(any(job->workload)),
@@ -300,8 +409,8 @@ unsigned int hub_pgo_begin(struct hub_pgo_jobs *jobs, struct hub_ingest *ingest,
 	*ret_why = "format= is to name one that compilers read: see docs/fleet.md";
 	if (!format_of(question->format))
 		return 400;
-	*ret_why = "too many profiles are asked for at once";
-	if (jobs->is_over || jobs->cnt == WAITING_MAX)
+	*ret_why = "the hub ends";
+	if (jobs->is_over)
 		return 503;
 	*ret_why = "release= is not the first digits of a build-id, eight or more";
 	if (!is_release(question->release))
@@ -321,8 +430,13 @@ unsigned int hub_pgo_begin(struct hub_pgo_jobs *jobs, struct hub_ingest *ingest,
 		hub_pgo_end(jobs, job);
 		return 503;
 	}
-	if (!take_kept(jobs, job)) {
-		jobs->waiting[jobs->cnt++] = job;
+	*ret_why = take_kept(jobs, job) ? NULL : judge_share(jobs, job);
+	if (*ret_why) {
+		hub_pgo_end(jobs, job);
+		return 429;
+	}
+	if (!job->is_done) {
+		wait_turn(jobs, job);
 		if (jobs->cnt == 1)
 			start_next(jobs);
 	}
@@ -349,6 +463,7 @@ void hub_pgo_end(struct hub_pgo_jobs *jobs, struct hub_pgo_job *job)
 	free(job->labels);
 	free(job->workload);
 	free(job->release);
+	free(job->reader);
 	free(job->bytes);
 	free(job);
 	start_next(jobs);
@@ -398,6 +513,7 @@ void hub_pgo_free(struct hub_pgo_jobs *jobs)
 	hub_scratch_free(jobs->scratch);
 	for (size_t i = 0; i < KEPT_MAX; i++) {
 		free(jobs->kept[i].job.key);
+		free(jobs->kept[i].job.reader);
 		free(jobs->kept[i].job.bytes);
 	}
 	free(jobs);

@@ -12,15 +12,21 @@
 #include "base/clock.h"
 #include "question.h"
 #include "server.h"
+#include "share.h"
 
 #define REQUEST_NS    (120 * PP_NSEC_PER_SEC)
 #define BODIES_MAX    (64u << 20)
+#define ANSWERS_MAX   (48u << 20) /* of BODIES_MAX: readers leave room for hosts */
 #define RETRY_AFTER_S "5"
+
+/* Bytes of answers that lie in memory. */
+static const struct hub_share answers_most = {.tenant = 32u << 20, .reader = 16u << 20};
 
 /* From its headers to its answer. */
 struct request {
 	uint64_t begin_ns;
 	struct hub_peer peer;
+	struct client *client;     /* NULL: it is not known who asks */
 	struct hub_ingest *ingest; /* its tenant's */
 	struct hub_pgo_job *job;   /* NULL: none was asked for */
 	struct hub_upload *upload; /* NULL: its body is no file */
@@ -44,7 +50,7 @@ static enum MHD_Result send_bytes(struct MHD_Connection *connection, unsigned in
 		return MHD_NO;
 	}
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-	if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
+	if (status == MHD_HTTP_SERVICE_UNAVAILABLE || status == MHD_HTTP_TOO_MANY_REQUESTS)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, RETRY_AFTER_S);
 	if (status >= 400)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
@@ -154,6 +160,8 @@ void hub_request_end(void *context, struct MHD_Connection *connection, void **st
 	hub_pgo_end(hub->pgo, request->job);
 	hub_upload_end(request->upload);
 	hub->bodies_bytes -= request->room;
+	if (request->client)
+		request->client->answer_bytes = 0;
 	free(request->body);
 	free(request);
 	*state = NULL;
@@ -179,8 +187,10 @@ static const char *identify(struct hub *hub, struct MHD_Connection *connection,
 
 	if (tls && client &&
 	    hub_identity_of(hub->identity, (gnutls_session_t)tls->tls_session, &client->known,
-			    &request->peer, &why) == 0)
+			    &request->peer, &why) == 0) {
+		request->client = client;
 		return NULL;
+	}
 	hub->denied_cnt++;
 	return why;
 }
@@ -338,6 +348,46 @@ static const char *argument(struct MHD_Connection *connection, const char *name)
 	return MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
+/* ---------------------------------------------------------------- answers in memory */
+
+static struct hub_owner owner_of(const struct client *client)
+{
+	return (struct hub_owner){client->known.peer.tenant, client->known.peer.name};
+}
+
+/* 200: there is room for it. Else *ret_why. */
+static unsigned int judge_room(const struct hub *hub, const struct request *request, size_t bytes,
+			       const char **ret_why)
+{
+	const struct hub_owner owner = owner_of(request->client);
+	struct hub_share share = {0, 0};
+	size_t all = 0;
+
+	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
+		const struct hub_owner other = owner_of(&hub->clients[i]);
+
+		if (!hub->clients[i].answer_bytes)
+			continue;
+		all += hub->clients[i].answer_bytes;
+		hub_share_add(&share, &owner, &other, hub->clients[i].answer_bytes);
+	}
+	*ret_why = hub_share_judge(&share, bytes, &answers_most);
+	if (*ret_why)
+		return MHD_HTTP_TOO_MANY_REQUESTS;
+	*ret_why = "too much is asked at once";
+	return bytes > ANSWERS_MAX - all || bytes > BODIES_MAX - hub->bodies_bytes
+		       ? MHD_HTTP_SERVICE_UNAVAILABLE
+		       : MHD_HTTP_OK;
+}
+
+/* Until the reader has it. */
+static void take_room(struct hub *hub, struct request *request, size_t bytes)
+{
+	request->room = bytes;
+	request->client->answer_bytes = bytes;
+	hub->bodies_bytes += bytes;
+}
+
 /* The parcel counts as memory of the request until the reader has it. */
 static enum MHD_Result send_profile(struct hub *hub, struct MHD_Connection *connection,
 				    struct request *request)
@@ -346,18 +396,17 @@ static enum MHD_Result send_profile(struct hub *hub, struct MHD_Connection *conn
 				      argument(connection, "since"), argument(connection, "until")};
 	json_t *object = NULL;
 	uint8_t *bytes = NULL;
-	unsigned int status;
+	const char *why;
+	unsigned int status = judge_room(hub, request, PATHPROF_PARCEL_PACKED_MAX, &why);
 	size_t len = 0;
 
-	if (PATHPROF_PARCEL_PACKED_MAX > BODIES_MAX - hub->bodies_bytes)
-		return send_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-				  "too much is asked at once");
+	if (status != MHD_HTTP_OK)
+		return refuse(hub, connection, request, status, why);
 	status = hub_question_profile(hub_ingest_store(request->ingest), &span, &bytes, &len,
 				      &object);
 	if (status != MHD_HTTP_OK)
 		return send_answer(connection, status, object);
-	request->room = len;
-	hub->bodies_bytes += len;
+	take_room(hub, request, len);
 	return send_bytes(connection, status, "application/octet-stream", bytes, len);
 }
 
@@ -431,7 +480,8 @@ static bool take_labels(struct MHD_Connection *connection, char labels[PATHPROF_
 static unsigned int begin_pgo(struct hub *hub, struct MHD_Connection *connection, const char *url,
 			      struct request *request, const char **ret_why)
 {
-	struct hub_pgo_question question = {.binary = behind(url, ROUTE_PGO),
+	struct hub_pgo_question question = {.reader = request->peer.name,
+					    .binary = behind(url, ROUTE_PGO),
 					    .format = argument(connection, "format"),
 					    .since = argument(connection, "since"),
 					    .until = argument(connection, "until"),
@@ -462,17 +512,14 @@ static enum MHD_Result answer_pgo(struct hub *hub, struct MHD_Connection *connec
 		MHD_suspend_connection(connection);
 		return MHD_YES;
 	}
-	if (request->job->status == MHD_HTTP_OK &&
-	    request->job->len > BODIES_MAX - hub->bodies_bytes)
-		return send_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-				  "too much is asked at once");
-	if (request->job->status == MHD_HTTP_OK) {
-		request->room = request->job->len;
-		hub->bodies_bytes += request->room;
-		return send_pgo(connection, request->job);
-	}
-	return refuse(hub, connection, request, request->job->status,
-		      request->job->bytes ? request->job->bytes : "out of memory");
+	if (request->job->status != MHD_HTTP_OK)
+		return refuse(hub, connection, request, request->job->status,
+			      request->job->bytes ? request->job->bytes : "out of memory");
+	status = judge_room(hub, request, request->job->len, &why);
+	if (status != MHD_HTTP_OK)
+		return refuse(hub, connection, request, status, why);
+	take_room(hub, request, request->job->len);
+	return send_pgo(connection, request->job);
 }
 
 static enum MHD_Result finish(struct hub *hub, struct MHD_Connection *connection, const char *url,

@@ -462,16 +462,29 @@ static void release_round(struct round *round)
 	hub_client_close(&round->client);
 }
 
-static void say_round(const struct round *round)
+/* Counts alone would say of a hub that does not answer that there is nothing to do. */
+static const char *why_not_all(const struct round *round, enum outcome outcome)
 {
-	char status[160], files[48] = "";
+	if (outcome == LATER)
+		return "; the hub could not take the rest now";
+	if (outcome == FORBIDDEN)
+		return "; the hub refuses this certificate";
+	if (outcome == REFUSED && !round->refused_cnt)
+		return "; nothing goes until the clocks agree";
+	return "";
+}
+
+static void say_round(const struct round *round, enum outcome outcome)
+{
+	char status[224], files[48] = "";
 
 	if (round->file_cnt)
 		snprintf(files, sizeof(files), ", %" PRIu64 " files uploaded", round->file_cnt);
 	snprintf(status, sizeof(status),
 		 "STATUS=%" PRIu64 " parcels sent, %" PRIu64 " there already, %" PRIu64
-		 " refused%s",
-		 round->sent_cnt, round->known_cnt, round->refused_cnt, files);
+		 " refused%s%s",
+		 round->sent_cnt, round->known_cnt, round->refused_cnt, files,
+		 why_not_all(round, outcome));
 	sd_notify(0, status);
 	if (round->options->once)
 		printf("%s\n", status + strlen("STATUS="));
@@ -524,7 +537,7 @@ static enum outcome run_round(const struct hub_options *options, struct left *le
 		}
 	}
 	if (r == 0)
-		say_round(&round);
+		say_round(&round, outcome);
 	*ret_retry_after_s = round.retry_after_s;
 	memcpy(ret_id, round.id, sizeof(round.id));
 	release_round(&round);

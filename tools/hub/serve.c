@@ -106,26 +106,38 @@ static int read_pem(char **ret_text, const char *path, struct pathprof_error *er
 	return 0;
 }
 
+/* getaddrinfo() takes larger numbers, and another port by them. */
+static bool is_port(const char *text)
+{
+	char *end;
+	unsigned long port = strtoul(text, &end, 10);
+
+	return text[0] >= '0' && text[0] <= '9' && !*end && port <= UINT16_MAX;
+}
+
 /* "ADDRESS:PORT" in numbers, an IPv6 address in brackets. Caller frees with freeaddrinfo(). */
 static int parse_address(const char *text, struct addrinfo **ret_address,
 			 struct pathprof_error *error)
 {
 	const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
 				       .ai_socktype = SOCK_STREAM};
-	const char *colon = strrchr(text, ':');
+	const char *colon = strrchr(text, ':'), *begin = text;
 	char host[ADDRESS_MAX];
 	size_t bytes = colon ? (size_t)(colon - text) : 0;
 
 	if (bytes > 1 && text[0] == '[' && colon[-1] == ']') {
-		text++;
+		begin++;
 		bytes -= 2;
 	}
 	if (!colon || bytes >= sizeof(host))
 		return pathprof_fail(error, -EINVAL, "--listen %s: not ADDRESS:PORT", text);
-	snprintf(host, sizeof(host), "%.*s", (int)bytes, text);
-	if (getaddrinfo(*host ? host : NULL, colon + 1, &hints, ret_address) != 0)
+	snprintf(host, sizeof(host), "%.*s", (int)bytes, begin);
+	if (!is_port(colon + 1) ||
+	    getaddrinfo(*host ? host : NULL, colon + 1, &hints, ret_address) != 0)
 		return pathprof_fail(error, -EINVAL,
-				     "--listen %s: not an address in numbers and a port", text);
+				     "--listen %s: not an address in numbers and a port, 0 to "
+				     "65535",
+				     text);
 	return 0;
 }
 
@@ -160,9 +172,12 @@ static int start(struct hub *hub, struct pathprof_error *error)
 	freeaddrinfo(address);
 	if (hub->daemon)
 		return 0;
-	return pathprof_fail(error, r ? r : -EINVAL, "%s cannot be listened on: %s",
-			     hub->options->listen,
-			     r ? strerror(-r) : "certificate or key are refused");
+	if (!r)
+		return pathprof_fail(error, -EINVAL,
+				     "--cert %s and --key %s: not a certificate and its key",
+				     hub->options->certificate, hub->options->key);
+	return pathprof_fail(error, r, "%s cannot be listened on: %s", hub->options->listen,
+			     strerror(-r));
 }
 
 /* Hosts are served without it. */
@@ -241,12 +256,13 @@ static void say_end(const struct hub *hub)
 		 (unsigned long long)counts.beside, (unsigned long long)counts.known,
 		 (unsigned long long)counts.refused, (unsigned long long)counts.cut,
 		 (unsigned long long)counts.rolled, (unsigned long long)hub->denied_cnt);
-	hub_note("alerts: %llu spans judged, %llu not judged, %llu passed over; %llu alerts "
-		 "fired, %llu are over, %llu left out",
-		 (unsigned long long)watch->judged, (unsigned long long)watch->failed,
-		 (unsigned long long)watch->skipped, (unsigned long long)watch->alerts.fired,
-		 (unsigned long long)watch->alerts.resolved,
-		 (unsigned long long)watch->alerts.left_out);
+	hub_note(
+		"alerts: %llu spans judged, %llu not judged, %llu passed over, %llu times put off; "
+		"%llu alerts fired, %llu are over, %llu left out",
+		(unsigned long long)watch->judged, (unsigned long long)watch->failed,
+		(unsigned long long)watch->skipped, (unsigned long long)watch->put_off,
+		(unsigned long long)watch->alerts.fired, (unsigned long long)watch->alerts.resolved,
+		(unsigned long long)watch->alerts.left_out);
 }
 
 static int signal_fd(void)
@@ -265,12 +281,11 @@ static int run(struct hub *hub)
 	_cleanup_close_ int signals = signal_fd();
 	const union MHD_DaemonInfo *info =
 		MHD_get_daemon_info(hub->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-	struct pollfd fds[] = {
-		{.fd = signals, .events = POLLIN},
-		{.fd = info ? info->epoll_fd : -1, .events = POLLIN},
-		{.events = POLLIN},
-		{.events = POLLIN},
-		{.fd = hub->figures ? hub_figures_fd(hub->figures) : -1, .events = POLLIN}};
+	struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
+			       {.fd = info ? info->epoll_fd : -1, .events = POLLIN},
+			       {.events = POLLIN},
+			       {.events = POLLIN},
+			       {.events = POLLIN}};
 
 	if (signals < 0 || !info)
 		return hub_fail("no descriptor to wait with: %s", strerror(errno));
@@ -287,6 +302,7 @@ static int run(struct hub *hub)
 			hub_figures_turn(hub->figures);
 		fds[2].fd = hub_watch_fd(hub->watch);
 		fds[3].fd = hub_pgo_fd(hub->pgo);
+		fds[4].fd = hub->figures ? hub_figures_fd(hub->figures) : -1;
 		end_old_connections(hub);
 		MHD_get_timeout(hub->daemon, &wait_ms);
 		/* libmicrohttpd looks at a connection that goes on only when it is run. */

@@ -19,6 +19,7 @@ struct client {
 	bool is_ending;
 	uint64_t end_ns;
 	struct hub_known_peer known;
+	size_t answer_bytes; /* that lie in memory for it, of bodies_bytes */
 };
 
 struct hub {

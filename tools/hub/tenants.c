@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "turns.h"
 
 struct tenant {
 	char name[HUB_TENANT_BYTES];
@@ -18,6 +20,7 @@ struct hub_tenants {
 	const struct hub_options *options;
 	struct tenant list[HUB_TENANTS_MAX];
 	size_t cnt;
+	struct hub_turns rolling;
 };
 
 static int open_tenant(struct hub_tenants *tenants, const char *name, const char *db,
@@ -102,18 +105,34 @@ struct hub_ingest *hub_tenants_at(const struct hub_tenants *tenants, size_t at)
 	return at < tenants->cnt ? tenants->list[at].ingest : NULL;
 }
 
+const char *hub_tenants_name(const struct hub_tenants *tenants, size_t at)
+{
+	return tenants->list[at].name;
+}
+
 void hub_tenants_retain(struct hub_tenants *tenants)
 {
 	for (size_t i = 0; i < tenants->cnt; i++)
 		hub_ingest_retain(tenants->list[i].ingest);
 }
 
+static bool roll(void *context, size_t at)
+{
+	const struct hub_tenants *tenants = context;
+
+	return hub_ingest_roll(tenants->list[at].ingest);
+}
+
+/* An hour that failed took time as well. */
 bool hub_tenants_roll(struct hub_tenants *tenants)
 {
-	bool rolled = false;
+	uint64_t begin_ns = pp_monotonic_ns();
+	bool rolled;
 
-	for (size_t i = 0; i < tenants->cnt; i++)
-		rolled |= hub_ingest_roll(tenants->list[i].ingest);
+	if (hub_turns_rest(&tenants->rolling, begin_ns))
+		return false;
+	rolled = hub_turns_work(&tenants->rolling, tenants->cnt, roll, tenants);
+	hub_turns_spend(&tenants->rolling, begin_ns, pp_monotonic_ns());
 	return rolled;
 }
 

@@ -29,9 +29,12 @@ int hub_tenants_of(struct hub_tenants *tenants, const char *name, struct hub_ing
 		   struct pathprof_error *error);
 /* The one at a place, in the order in which they were opened; NULL: there are no more. */
 struct hub_ingest *hub_tenants_at(const struct hub_tenants *tenants, size_t at);
+/* Of one that is there. */
+const char *hub_tenants_name(const struct hub_tenants *tenants, size_t at);
 /* Of all of them. */
 void hub_tenants_retain(struct hub_tenants *tenants);
-/* True: an hour was summed up. */
+/* A fifth of the time at most, whatever tenants there are; these have an hour summed up in turn.
+ * True: one was. */
 bool hub_tenants_roll(struct hub_tenants *tenants);
 struct hub_ingest_counts hub_tenants_counts(const struct hub_tenants *tenants);
 

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "child.h"
 #include "judge.h"
+#include "pause.h"
 
 /* Hosts send a slot within the next one; so long after it ended it is judged. */
 #define GRACE_S    (PATHPROF_PARCEL_SLOT_S + 60)
@@ -25,10 +26,13 @@ struct hub_watch {
 	uint64_t looked_ns;
 	size_t next;      /* tenant whose turn it is */
 	size_t begun_cnt; /* tenants whose alerts were held against the rules */
+	struct hub_pause pauses[HUB_TENANTS_MAX];
 
 	struct hub_child child;
 	struct hub_ingest *ingest; /* whose it judges */
+	struct hub_pause *pause;   /* the same */
 	int64_t since_s, until_s;
+	uint64_t skip_cnt; /* spans before it that are not judged */
 };
 
 /* ---------------------------------------------------------------- what was judged
@@ -91,6 +95,25 @@ static int write_judged(struct pathprof_store *store, json_t *judgement, int64_t
 	return r;
 }
 
+/* The span stays to be judged: what is lacking may be there then. Told of once. */
+static void try_later(struct hub_watch *watch, const char *why)
+{
+	watch->counts.put_off++;
+	if (!hub_pause_begin(watch->pause, pp_monotonic_ns()))
+		return;
+	hub_note("alerts: %s: what ran from @%" PRId64 " to @%" PRId64
+		 " is judged again, after pauses of up to a quarter of an hour; this is said once: "
+		 "%s",
+		 hub_ingest_db(watch->ingest), watch->since_s, watch->until_s, why);
+}
+
+/* The span is written, and the next one is due. */
+static void end_span(struct hub_watch *watch)
+{
+	watch->counts.skipped += watch->skip_cnt;
+	hub_pause_end(watch->pause);
+}
+
 /* A span in which nothing could be judged is not tried again. */
 static void pass_over(struct hub_watch *watch, const char *why)
 {
@@ -99,17 +122,20 @@ static void pass_over(struct hub_watch *watch, const char *why)
 	struct pathprof_error error = {""};
 	char key[24];
 
-	watch->counts.failed++;
-	hub_note("alerts: what ran from @%" PRId64 " to @%" PRId64 " is not judged: %s",
-		 watch->since_s, watch->until_s, why);
 	key_of(watch->until_s - watch->since_s, key);
 	span = json_deep_copy(json_object_get(json_object_get(status, HUB_JUDGE_SPANS), key));
 	json_decref(status);
 	if (!span)
 		span = json_object();
 	json_object_set_new(span, "until", json_integer(watch->until_s));
-	if (write_judged(store, span, watch->until_s - watch->since_s, &error) < 0)
-		hub_note("alerts: %s", error.text);
+	if (write_judged(store, span, watch->until_s - watch->since_s, &error) < 0) {
+		try_later(watch, error.text);
+	} else {
+		watch->counts.failed++;
+		hub_note("alerts: what ran from @%" PRId64 " to @%" PRId64 " is not judged: %s",
+			 watch->since_s, watch->until_s, why);
+		end_span(watch);
+	}
 	json_decref(span);
 }
 
@@ -131,7 +157,7 @@ static void begin(struct hub_watch *watch, struct hub_ingest *ingest, int64_t un
 	snprintf(until, sizeof(until), "%" PRId64, watch->until_s);
 	r = hub_child_start(&watch->child, argv);
 	if (r < 0)
-		pass_over(watch, strerror(-r));
+		try_later(watch, strerror(-r));
 }
 
 /* ---------------------------------------------------------------- what it said */
@@ -166,10 +192,11 @@ static void take_answer(struct hub_watch *watch)
 		r = write_judged(store, judgement, watch->until_s - watch->since_s, &error);
 	json_decref(judgement);
 	watch->counts.judged += r == 0;
-	watch->counts.failed += r < 0;
-	/* It is judged again, and nothing is told twice. */
+	/* It is judged again, and no alert is told twice. */
 	if (r < 0)
-		hub_note("alerts: %s", error.text);
+		try_later(watch, error.text);
+	else
+		end_span(watch);
 }
 
 static void follow_child(struct hub_watch *watch)
@@ -179,6 +206,9 @@ static void follow_child(struct hub_watch *watch)
 		return;
 	case HUB_CHILD_LATE:
 		pass_over(watch, "it took too long");
+		return;
+	case HUB_CHILD_LOST:
+		try_later(watch, strerror(-watch->child.error));
 		return;
 	case HUB_CHILD_ENDED:
 		break;
@@ -191,7 +221,7 @@ static void follow_child(struct hub_watch *watch)
 
 /* ---------------------------------------------------------------- what is due */
 
-/* true: a child was begun. */
+/* true: a child was begun, or is put off. */
 static bool begin_span(struct hub_watch *watch, struct hub_ingest *ingest, int64_t span_s)
 {
 	int64_t now_s = pp_realtime_ns() / (int64_t)PP_NSEC_PER_SEC;
@@ -202,10 +232,11 @@ static bool begin_span(struct hub_watch *watch, struct hub_ingest *ingest, int64
 	/* A clock that was set back waits until time comes to where it was. */
 	if (until_s >= end_s)
 		return false;
+	watch->skip_cnt = 0;
 	if (until_s && until_s + span_s < first_s)
-		watch->counts.skipped += (uint64_t)((first_s - until_s) / span_s - 1);
+		watch->skip_cnt = (uint64_t)((first_s - until_s) / span_s - 1);
 	begin(watch, ingest, until_s + span_s > first_s ? until_s + span_s : first_s, span_s);
-	return watch->child.pid != 0;
+	return true;
 }
 
 static bool is_first_of_span(const struct hub_rules *rules, size_t at)
@@ -241,7 +272,9 @@ static void look(struct hub_watch *watch)
 		watch->begun_cnt++;
 		begin_tenant(watch, ingest);
 	}
-	watch->next++;
+	watch->pause = &watch->pauses[watch->next++];
+	if (hub_pause_is_on(watch->pause, pp_monotonic_ns()))
+		return;
 	for (size_t i = 0; i < watch->rules->cnt; i++)
 		if (is_first_of_span(watch->rules, i) &&
 		    begin_span(watch, ingest, hub_rule_span_s(&watch->rules->list[i])))

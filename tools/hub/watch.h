@@ -3,7 +3,9 @@
  * Has each span of time judged when it is over and its parcels have come, and takes what was found
  * to the alerts. `judge` runs as a child, one at a time, whatever tenants and rules there are: the
  * hub itself only reads a pipe. A span is judged once; after an outage the last few are, the others
- * are counted. A child that takes too long is killed, and its span counted as failed.
+ * are counted. A child that takes too long is killed, and its span counted as failed. A judgement
+ * that cannot be begun or written is put off: pauses of its tenant double, up to a quarter of an
+ * hour, and the log says it once.
  *
  * Workload: a child a tenant and span. One thread, the hub's loop.
  */
@@ -17,6 +19,7 @@ struct hub_watch;
 
 struct hub_watch_counts {
 	uint64_t judged, failed, skipped; /* spans */
+	uint64_t put_off;                 /* tries of spans that are judged again */
 	uint64_t hosts_left_out, builds_left_out;
 	struct hub_alert_counts alerts;
 };

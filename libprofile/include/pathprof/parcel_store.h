@@ -71,6 +71,9 @@ int pathprof_store_add_parcel(struct pathprof_store *store, const struct pathpro
  */
 int pathprof_store_roll(struct pathprof_store *store, int64_t before_s, bool *ret_rolled,
 			struct pathprof_error *error);
+/* Begin of the hour that it would sum up, in seconds since 1970; -1: there is none. */
+int pathprof_store_roll_next(struct pathprof_store *store, int64_t before_s, int64_t *ret_hour_s,
+			     struct pathprof_error *error);
 
 /* Functions of one build that have names: what else parcels say of it is left out. */
 #define PATHPROF_STORE_FUNCTIONS_MAX 100000

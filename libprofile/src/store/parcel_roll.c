@@ -317,3 +317,13 @@ int pathprof_store_roll(struct pathprof_store *store, int64_t before_s, bool *re
 	release(&roll);
 	return code;
 }
+
+int pathprof_store_roll_next(struct pathprof_store *store, int64_t before_s, int64_t *ret_hour_s,
+			     struct pathprof_error *error)
+{
+	struct roll roll = {.store = store, .error = error};
+	int code = find_hour(&roll, before_s);
+
+	*ret_hour_s = code > 0 ? roll.sum.slot_s : -1;
+	return code < 0 ? code : 0;
+}

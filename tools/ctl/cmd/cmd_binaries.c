@@ -151,11 +151,11 @@ static int take_file(void *context, const struct pathprof_file_row *row)
 	return 0;
 }
 
-static void add_elsewhere(struct rows *rows, const char *name, uint64_t samples)
+static void add_elsewhere(struct rows *rows, const char *name, const struct figures *figures,
+			  uint64_t samples)
 {
 	if (samples)
-		rows->list[rows->cnt++] = (struct row){
-			.name = name, .figures = shares_of_samples(rows->query->shares, samples)};
+		rows->list[rows->cnt++] = (struct row){.name = name, .figures = *figures};
 }
 
 static int before(const void *a, const void *b, void *context)
@@ -224,8 +224,10 @@ static void collect(struct rows *rows)
 			.binary = binary, .name = binary->name, .figures = binary->figures};
 	}
 	add_generated(rows);
-	add_elsewhere(rows, PATHPROF_KERNEL_NAME, shares->kernel_nameless);
-	add_elsewhere(rows, "[unknown]", shares->unknown_samples);
+	add_elsewhere(rows, PATHPROF_KERNEL_NAME, &shares->elsewhere[SHARES_KERNEL],
+		      shares->kernel_nameless);
+	add_elsewhere(rows, "[unknown]", &shares->elsewhere[SHARES_UNKNOWN],
+		      shares->unknown_samples);
 }
 
 static void emit(struct rows *rows)

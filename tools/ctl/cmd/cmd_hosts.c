@@ -25,12 +25,33 @@ static const struct table_column columns[] = {
 	{"MODEL", TABLE_SHRINK | TABLE_SPARE},
 };
 
+/* A hub's answer is one parcel a host: it does not say of how many that is the sum, nor since
+ * when the host sends. */
+static const struct table_column hub_columns[] = {
+	{"HOST", TABLE_SHRINK},
+	{"LABELS", TABLE_SHRINK},
+	{"STORE", 0},
+	{"CPUS", TABLE_RIGHT},
+	{"CPU", TABLE_RIGHT},
+	{"LAST", 0},
+	{"OS", TABLE_SHRINK | TABLE_SPARE},
+	{"KERNEL", TABLE_SHRINK | TABLE_SPARE},
+	{"MODEL", TABLE_SHRINK | TABLE_SPARE},
+};
+
 static void add_text(struct table *table, enum ctl_style style, const char *text)
 {
 	table_cell(table, style, "%s", text[0] ? text : "-");
 }
 
-static void add_cells(struct table *table, const struct pathprof_host_row *row)
+static void add_slot(struct table *table, int64_t slot_s)
+{
+	char text[32];
+
+	table_cell(table, CTL_PLAIN, "%s", text_time(text, sizeof(text), slot_s * CTL_NS_PER_S));
+}
+
+static void add_cells(struct table *table, const struct pathprof_host_row *row, bool is_sum)
 {
 	char text[PARCEL_STORE_TEXT];
 
@@ -43,46 +64,74 @@ static void add_cells(struct table *table, const struct pathprof_host_row *row)
 	else
 		table_cell(table, CTL_DIM, "-");
 	table_cell(table, CTL_PLAIN, "%.1fs", row->cpu_s);
-	table_cell(table, CTL_PLAIN, "%" PRIu64, row->parcel_cnt);
-	table_cell(table, CTL_PLAIN, "%" PRIu64, row->window_cnt);
-	table_cell(table, CTL_PLAIN, "%s",
-		   text_time(text, sizeof(text), row->first_slot_s * CTL_NS_PER_S));
-	table_cell(table, CTL_PLAIN, "%s",
-		   text_time(text, sizeof(text), row->last_slot_s * CTL_NS_PER_S));
+	if (!is_sum) {
+		table_cell(table, CTL_PLAIN, "%" PRIu64, row->parcel_cnt);
+		table_cell(table, CTL_PLAIN, "%" PRIu64, row->window_cnt);
+		add_slot(table, row->first_slot_s);
+	}
+	add_slot(table, row->last_slot_s);
 	add_text(table, CTL_DIM, row->host.os);
 	add_text(table, CTL_DIM, row->host.kernel);
 	add_text(table, CTL_DIM, row->host.model);
 }
 
-static json_t *object_of(const struct pathprof_host_row *row)
+static json_t *object_of(const struct pathprof_host_row *row, bool is_sum)
 {
 	json_t *object = parcel_host_json(&row->host);
 	char store[PARCEL_STORE_TEXT];
 
 	json_add_text(object, "store", parcel_store_text(row->store, store));
-	json_add_count(object, "parcels", row->parcel_cnt);
-	json_add_count(object, "windows", row->window_cnt);
-	json_add_count(object, "first_slot", (uint64_t)row->first_slot_s);
+	if (!is_sum) {
+		json_add_count(object, "parcels", row->parcel_cnt);
+		json_add_count(object, "windows", row->window_cnt);
+		json_add_count(object, "first_slot", (uint64_t)row->first_slot_s);
+	}
 	json_add_count(object, "last_slot", (uint64_t)row->last_slot_s);
 	json_add_real(object, "cpu_s", row->cpu_s);
 	return object;
 }
 
-static int add(void *context, const struct pathprof_host_row *row)
+static int add(struct listing *listing, const struct pathprof_host_row *row, bool is_sum)
 {
-	struct listing *listing = context;
-
 	if (listing->json)
-		json_rows_add(&listing->rows, object_of(row));
+		json_rows_add(&listing->rows, object_of(row, is_sum));
 	else
-		add_cells(&listing->table, row);
+		add_cells(&listing->table, row, is_sum);
 	return 0;
+}
+
+static int add_host(void *context, const struct pathprof_host_row *row)
+{
+	return add(context, row, false);
+}
+
+static int add_sum(void *context, const struct pathprof_host_row *row)
+{
+	return add(context, row, true);
 }
 
 static int fill(struct listing *listing, struct pathprof_store *store,
 		const struct pathprof_filter *filter, struct pathprof_error *error)
 {
-	return pathprof_store_hosts(store, filter, add, listing, error);
+	return pathprof_store_hosts(store, filter, add_host, listing, error);
+}
+
+static int fill_sums(struct listing *listing, struct pathprof_store *store,
+		     const struct pathprof_filter *filter, struct pathprof_error *error)
+{
+	return pathprof_store_hosts(store, filter, add_sum, listing, error);
+}
+
+static int hosts_of_hub(const struct ctl_options *options)
+{
+	static const struct listing_verb verb = {
+		"hosts", hub_columns, sizeof(hub_columns) / sizeof(hub_columns[0]), fill_sums,
+		"no host sent anything in the last hour"};
+	int r = listing_of_store(&verb, options);
+
+	if (r == CTL_OK && !options->json)
+		puts("\nCPU is of the last hour; a host that sent nothing of it is not listed.");
+	return r;
 }
 
 int cmd_hosts(const struct ctl_options *options)
@@ -91,5 +140,5 @@ int cmd_hosts(const struct ctl_options *options)
 		"hosts", columns, sizeof(columns) / sizeof(columns[0]), fill,
 		"no parcels were added to this database: it holds what was recorded here"};
 
-	return listing_of_store(&verb, options);
+	return options->hub ? hosts_of_hub(options) : listing_of_store(&verb, options);
 }

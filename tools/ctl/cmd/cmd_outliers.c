@@ -232,8 +232,9 @@ static void say_how(const struct question *q)
 		       q->of.groups.list[i].member_cnt < PATHPROF_OUTLIERS_MEMBERS_MIN;
 		few_samples += q->of.groups.list[i].few_cnt;
 	}
-	printf("\n%zu of the %zu heaviest programs ran on %d hosts or more.\n", judged,
-	       q->of.groups.cnt, PATHPROF_FLEET_HOSTS_MIN);
+	printf("\n%zu of the %zu heaviest programs ran on %d hosts or more, with %d samples on "
+	       "each.\n",
+	       judged, q->of.groups.cnt, PATHPROF_FLEET_HOSTS_MIN, PATHPROF_FLEET_SAMPLES_MIN);
 	if (q->found_cnt)
 		puts("BITS: relative entropy from the host that is most like it, less what chance "
 		     "makes of it.");
@@ -250,6 +251,18 @@ static void say_how(const struct question *q)
 		       PATHPROF_FLEET_SAMPLES_MIN);
 }
 
+/* No host is known to behave like the rest where no program was judged. */
+static const char *nothing_found(const struct question *q)
+{
+	size_t judged = 0;
+
+	for (size_t i = 0; i < q->of.groups.cnt; i++)
+		judged += q->of.groups.list[i].judged;
+	return judged || !q->of.groups.cnt
+		       ? "no host behaves otherwise than the rest"
+		       : "no program can be judged: ask of a longer time, by --since";
+}
+
 static int answer(struct question *q)
 {
 	int r = CTL_OK;
@@ -259,8 +272,7 @@ static int answer(struct question *q)
 	for (size_t i = 0; r == CTL_OK && i < q->of.groups.cnt; i++)
 		r = add_group(q, &q->of.groups.list[i]);
 	add_builds(q);
-	listing_end(&q->of.listing,
-		    q->found_cnt ? NULL : "no host behaves otherwise than the rest");
+	listing_end(&q->of.listing, nothing_found(q));
 	if (r == CTL_OK && !q->of.listing.json)
 		say_how(q);
 	return r;

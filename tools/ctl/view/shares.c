@@ -439,6 +439,8 @@ static int work_out(struct shares_index *index, struct pathprof_error *error)
 	sum_paths(shares);
 	take_function_figures(index);
 	take_binary_figures(index);
+	shares->elsewhere[SHARES_KERNEL] = shares_of_samples(shares, shares->kernel_nameless);
+	shares->elsewhere[SHARES_UNKNOWN] = shares_of_samples(shares, shares->unknown_samples);
 	if (shares->kind == PATHPROF_KIND_TAKEN)
 		drop_runs(shares);
 	if (shares->observations == SHARES_EXACT)

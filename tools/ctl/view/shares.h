@@ -53,15 +53,19 @@ struct shares_path {
 
 #define SHARES_EXACT UINT64_MAX /* observations where nothing was sampled */
 
+/* Where clock samples lie that have no file. */
+enum shares_elsewhere { SHARES_KERNEL, SHARES_UNKNOWN, SHARES_ELSEWHERE_CNT };
+
 struct shares {
 	enum pathprof_window_kind kind;
 	uint64_t clock_samples;                   /* all of them, with those of the next three */
 	uint64_t kernel_samples, kernel_nameless; /* in the kernel: in functions, in none */
 	uint64_t unknown_samples;                 /* in no file, and not in the kernel */
 	uint64_t observations; /* samples that count as independent: see interval_of_share() */
-	double insns_a_sample, horizon; /* as in struct pathprof_shares */
-	bool path_time;                 /* some path has TIME */
-	uint32_t host_cnt;              /* of a fleet; 0: it is none */
+	double insns_a_sample, horizon;                 /* as in struct pathprof_shares */
+	bool path_time;                                 /* some path has TIME */
+	uint32_t host_cnt;                              /* of a fleet; 0: it is none */
+	struct figures elsewhere[SHARES_ELSEWHERE_CNT]; /* of kernel_nameless, unknown_samples */
 
 	struct shares_path *paths; /* heaviest first */
 	struct shares_function *functions;

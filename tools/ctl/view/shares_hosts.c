@@ -36,6 +36,7 @@ struct hosts {
 	size_t name_cnt, name_room;
 	uint32_t read_cnt;                     /* that have something of the selection */
 	struct spreads strata, binaries;       /* TIME */
+	struct spreads elsewhere;              /* TIME, by enum shares_elsewhere */
 	struct spreads paths, functions, code; /* RUNS; code: binaries */
 	struct pp_table path_ids;
 };
@@ -124,6 +125,11 @@ static int take_path(void *context, const struct pathprof_path_row *row)
 	return 0;
 }
 
+static enum shares_elsewhere elsewhere_of(const struct pathprof_clock_row *row)
+{
+	return row->place == PATHPROF_PLACE_KERNEL ? SHARES_KERNEL : SHARES_UNKNOWN;
+}
+
 static int take_clock(void *context, const struct pathprof_clock_row *row)
 {
 	struct hosts *hosts = context;
@@ -134,7 +140,9 @@ static int take_clock(void *context, const struct pathprof_clock_row *row)
 	hosts->strata.now += samples;
 	if (stratum != UINT32_MAX)
 		hosts->strata.rows[stratum].now += samples;
-	if (row->binary_id.kind != PATHPROF_ID_NONE && binary)
+	if (row->binary_id.kind == PATHPROF_ID_NONE)
+		hosts->elsewhere.rows[elsewhere_of(row)].now += samples;
+	else if (binary)
 		hosts->binaries.rows[binary - hosts->shares->binaries].now += samples;
 	return 0;
 }
@@ -144,10 +152,11 @@ static void fold_host(struct hosts *hosts)
 	if (!(hosts->strata.now > 0) && !(hosts->paths.now > 0))
 		return;
 	hosts->read_cnt++;
-	hosts->binaries.now = hosts->strata.now;
+	hosts->binaries.now = hosts->elsewhere.now = hosts->strata.now;
 	hosts->functions.now = hosts->code.now = hosts->paths.now;
 	fold(&hosts->strata);
 	fold(&hosts->binaries);
+	fold(&hosts->elsewhere);
 	fold(&hosts->paths);
 	fold(&hosts->functions);
 	fold(&hosts->code);
@@ -192,6 +201,8 @@ static void fold_rest(struct hosts *hosts)
 		return;
 	for (size_t i = 0; i < hosts->strata.cnt; i++)
 		rest_of(&hosts->strata.rows[i], (double)shares->index->strata[i].clock_samples);
+	rest_of(&hosts->elsewhere.rows[SHARES_KERNEL], (double)shares->kernel_nameless);
+	rest_of(&hosts->elsewhere.rows[SHARES_UNKNOWN], (double)shares->unknown_samples);
 	for (size_t i = 0; i < shares->binary_cnt; i++) {
 		rest_of(&hosts->binaries.rows[i], (double)shares->binaries[i].clock_samples);
 		rest_of(&hosts->code.rows[i], shares->binaries[i].figures.weight);
@@ -247,6 +258,17 @@ static void widen_paths(const struct hosts *hosts)
 	}
 }
 
+static void widen_elsewhere(const struct hosts *hosts)
+{
+	for (size_t i = 0; i < SHARES_ELSEWHERE_CNT; i++) {
+		struct figures *figures = &hosts->shares->elsewhere[i];
+		struct pathprof_clusters time = clusters_of(hosts, &hosts->elsewhere, i);
+
+		pathprof_clusters_widen(&time, &figures->time);
+		figures->hosts = hosts->elsewhere.rows[i].hosts;
+	}
+}
+
 static void widen_all(const struct hosts *hosts)
 {
 	struct shares *shares = hosts->shares;
@@ -264,6 +286,7 @@ static void widen_all(const struct hosts *hosts)
 	}
 	for (size_t i = 0; i < shares->binary_cnt; i++)
 		widen(&shares->binaries[i].figures, hosts, &hosts->binaries, i, &hosts->code, i);
+	widen_elsewhere(hosts);
 	widen_paths(hosts);
 }
 
@@ -275,6 +298,7 @@ static void hosts_init(struct hosts *hosts)
 
 	spreads_init(&hosts->strata, shares->index->stratum_cnt);
 	spreads_init(&hosts->binaries, shares->binary_cnt);
+	spreads_init(&hosts->elsewhere, SHARES_ELSEWHERE_CNT);
 	spreads_init(&hosts->paths, shares->path_cnt);
 	spreads_init(&hosts->functions, shares->function_cnt);
 	spreads_init(&hosts->code, shares->binary_cnt);
@@ -288,6 +312,7 @@ static void hosts_release(struct hosts *hosts)
 	free(hosts->names);
 	free(hosts->strata.rows);
 	free(hosts->binaries.rows);
+	free(hosts->elsewhere.rows);
 	free(hosts->paths.rows);
 	free(hosts->functions.rows);
 	free(hosts->code.rows);

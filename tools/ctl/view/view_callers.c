@@ -221,12 +221,12 @@ static void add_elsewhere(struct list *list, const struct shares *shares)
 {
 	const uint64_t samples[] = {shares->kernel_nameless, shares->unknown_samples};
 
-	for (uint32_t i = 0; i < 2; i++) {
+	for (uint32_t i = 0; i < SHARES_ELSEWHERE_CNT; i++) {
 		struct row *row =
 			samples[i] ? row_of(list, (uint32_t)shares->function_cnt + i, NULL) : NULL;
 
 		if (row)
-			row->figures = shares_of_samples(shares, samples[i]);
+			row->figures = shares->elsewhere[i];
 	}
 }
 

@@ -12,8 +12,6 @@
 #include "base/table.h"
 #include "view.h"
 
-#define ELSEWHERE_CNT 2 /* rows besides the functions */
-
 struct row {
 	const struct shares_function *function; /* NULL: name is all there is */
 	char *name;
@@ -28,12 +26,11 @@ static char *name_of(const struct shares_function *function, const struct shares
 	return text_nameless(binary->name);
 }
 
-static void add_elsewhere(struct row *rows, size_t *cnt, const struct shares *shares,
-			  const char *name, uint64_t samples)
+static void add_elsewhere(struct row *rows, size_t *cnt, const char *name,
+			  const struct figures *figures, uint64_t samples)
 {
 	if (samples)
-		rows[(*cnt)++] = (struct row){.name = ctl_strdup(name),
-					      .figures = shares_of_samples(shares, samples)};
+		rows[(*cnt)++] = (struct row){.name = ctl_strdup(name), .figures = *figures};
 }
 
 static size_t collect(struct row *rows, const struct shares *shares)
@@ -47,8 +44,10 @@ static size_t collect(struct row *rows, const struct shares *shares)
 		rows[cnt++] = (struct row){function, name_of(function, binary), binary,
 					   function->figures};
 	}
-	add_elsewhere(rows, &cnt, shares, PATHPROF_KERNEL_NAME, shares->kernel_nameless);
-	add_elsewhere(rows, &cnt, shares, "[unknown]", shares->unknown_samples);
+	add_elsewhere(rows, &cnt, PATHPROF_KERNEL_NAME, &shares->elsewhere[SHARES_KERNEL],
+		      shares->kernel_nameless);
+	add_elsewhere(rows, &cnt, "[unknown]", &shares->elsewhere[SHARES_UNKNOWN],
+		      shares->unknown_samples);
 	return cnt;
 }
 
@@ -115,7 +114,7 @@ static void add_json(struct view_query *query, const struct row *row)
 static int rows(struct view_query *query, struct pathprof_error *error)
 {
 	const struct shares *shares = query->shares;
-	struct row *list = ctl_alloc((shares->function_cnt + ELSEWHERE_CNT) * sizeof(*list));
+	struct row *list = ctl_alloc((shares->function_cnt + SHARES_ELSEWHERE_CNT) * sizeof(*list));
 	size_t cnt = collect(list, shares), shown = cnt;
 
 	view_begin_rows(query, &view_functions, shares->clock_samples > 0);
