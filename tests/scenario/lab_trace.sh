@@ -91,6 +91,33 @@ if "${CC:-gcc}" -O0 -o moved moved.c; then
 		"$(value calls spot)" -eq 0 ]
 fi
 
+# A library's function is reached through the PLT, the first time by way of the dynamic linker, and
+# by a call at a function's end, which is a jump. A loop around all of a function is no call of it.
+cat >library.c <<'END'
+void leaf(void) { __asm__ volatile("mov $9, %%ecx\n1: dec %%ecx\njnz 1b" ::: "ecx", "cc"); }
+__asm__(".globl turn\n.type turn, @function\nturn: dec %edi\njnz turn\nret\n.size turn, .-turn");
+END
+cat >caller.c <<'END'
+void leaf(void);
+void turn(int times);
+__attribute__((noinline)) void last(void) { leaf(); }
+int main(void)
+{
+	for (int i = 0; i < 3; i++)
+		leaf();
+	last();
+	turn(5);
+	return 0;
+}
+END
+if "${CC:-gcc}" -O2 -shared -fPIC -o liblibrary.so library.c &&
+	"${CC:-gcc}" -O2 -o caller caller.c -L. -llibrary -Wl,-rpath,"$tmp",-z,lazy; then
+	"$tracer" -q -o caller.trace -- ./caller
+	"$lab" trace-summary --function leaf caller.trace >leaf
+	"$lab" trace-summary --function turn caller.trace >turn
+	verdict "calls of a library's functions" [ "$(value calls leaf)" -eq 4 -a "$(value calls turn)" -eq 1 ]
+fi
+
 size=$(stat -c %s t.trace)
 head -c $((size - 20)) t.trace >cut.trace
 "$lab" trace-summary cut.trace >cut

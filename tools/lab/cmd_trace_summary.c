@@ -12,6 +12,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,17 +102,23 @@ static const struct place *place_of(const struct summary *s, uint64_t address)
 
 /* ---------------------------------------------------------------- counting */
 
+/* A call, or a jump from elsewhere: calls of other files' functions go by way of PLT entries. */
+static bool comes_in(const struct summary *s, const struct pathprof_branch *b)
+{
+	const struct place *p = b->kind == PERF_BR_RET || !b->taken ? NULL : place_of(s, b->next);
+
+	if (!p || b->next != p->start)
+		return false;
+	return b->kind == PERF_BR_CALL || b->kind == PERF_BR_IND_CALL || place_of(s, b->from) != p;
+}
+
 static void count_in_function(struct summary *s, const struct pathprof_trace_event *event)
 {
-	const struct pathprof_branch *b = &event->branch;
 	struct pathprof_path_popped path;
-	const struct place *p;
 
 	if (event->type == PATHPROF_TRACE_EVENT_BRANCH) {
-		s->branches += place_of(s, b->from) != NULL;
-		p = b->kind == PERF_BR_CALL || b->kind == PERF_BR_IND_CALL ? place_of(s, b->next)
-									   : NULL;
-		s->calls += p && b->next == p->start;
+		s->branches += place_of(s, event->branch.from) != NULL;
+		s->calls += comes_in(s, &event->branch);
 	}
 	if (lab_paths_event(&s->feed, event, &path))
 		s->paths += place_of(s, path.start) != NULL;

@@ -70,23 +70,30 @@ static const char *file_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static bool is_main(const struct pathprof_trace_module_info *module, const char *program)
+static bool is_named(const struct pathprof_trace_module_info *module, const char *program)
 {
-	return module->process == 0 && module->build_id.len_bytes &&
-	       strcmp(module->name, program) == 0;
+	return module->build_id.len_bytes && strcmp(module->name, program) == 0;
+}
+
+/* The name is as the program was called, or as the file is found, whole or its end. */
+static bool is_main(const struct pathprof_trace_module_info *module, const char *called,
+		    const char *program)
+{
+	return is_named(module, program) || is_named(module, called) ||
+	       (module->name[0] != '/' && is_named(module, file_name(program)));
 }
 
 bool lab_pass_main_module(const struct pathprof_trace *trace, struct lab_module *ret_module)
 {
 	const struct pathprof_trace_info *info = pathprof_trace_info(trace);
 	char *program = info->command[0] ? realpath(info->command[0], NULL) : NULL;
+	uint32_t process = lab_trace_process(trace);
 	bool found = false;
 
 	for (uint32_t i = 0; program && i < info->module_cnt && !found; i++) {
 		const struct pathprof_trace_module_info *m = pathprof_trace_module(trace, i);
 
-		found = is_main(m, program) || is_main(m, info->command[0]) ||
-			(m->name[0] != '/' && is_main(m, file_name(program)));
+		found = m->process == process && is_main(m, info->command[0], program);
 		if (found)
 			*ret_module = (struct lab_module){m->build_id, m->start, m->end, m->offset};
 	}

@@ -75,10 +75,9 @@ static uint64_t file_key(const struct pathprof_trace_module_info *module)
 static void take_entry(struct profile *profile, const struct pathprof_trace *trace,
 		       const struct lab_exact_entry *entry)
 {
-	uint32_t process = pathprof_trace_stream(trace, 0)->process;
 	uint64_t address = entry->key.a;
 	const struct pathprof_trace_module_info *module =
-		pathprof_trace_locate(trace, process, address);
+		pathprof_trace_locate(trace, lab_trace_process(trace), address);
 
 	if (!module)
 		return;

@@ -319,12 +319,13 @@ static struct lab_module busiest_module(const struct pathprof_trace *trace,
 {
 	double total = lab_profile_total(truth, LAB_TRUTH_INSNS), most = 0;
 	const struct pathprof_trace_module_info *busiest = NULL;
+	uint32_t process = lab_trace_process(trace);
 
 	for (uint32_t i = 0; i < pathprof_trace_info(trace)->module_cnt; i++) {
 		const struct pathprof_trace_module_info *m = pathprof_trace_module(trace, i);
 		double insns;
 
-		if (m->process || !m->build_id.len_bytes || is_c_library(m))
+		if (m->process != process || !m->build_id.len_bytes || is_c_library(m))
 			continue;
 		insns = insns_within(truth, m->start, m->end);
 		if (insns > most) {
@@ -343,6 +344,7 @@ static struct lab_module busiest_module(const struct pathprof_trace *trace,
 static void name_module(const struct pathprof_trace *trace, const struct lab_module *module,
 			struct result *result)
 {
+	uint32_t process = lab_trace_process(trace);
 	struct lab_module program;
 
 	if (lab_pass_main_module(trace, &program) && program.start == module->start)
@@ -352,7 +354,7 @@ static void name_module(const struct pathprof_trace *trace, const struct lab_mod
 		const char *slash = strrchr(m->name, '/');
 		size_t len = strlen(result->label);
 
-		if (m->process || m->start != module->start)
+		if (m->process != process || m->start != module->start)
 			continue;
 		snprintf(result->label + len, sizeof(result->label) - len, " (%s)",
 			 slash ? slash + 1 : m->name);

@@ -65,6 +65,8 @@ char *lab_run_paths(struct lab_run *run, const struct lab_program *program);
  * to stop early. */
 typedef bool lab_events_fn(void *context, const struct pathprof_trace_event *events, size_t cnt);
 void lab_trace_each(const struct pathprof_trace *trace, lab_events_fn *fn, void *context);
+/* The process of that stream: addresses in its events mean nothing in another. */
+uint32_t lab_trace_process(const struct pathprof_trace *trace);
 
 /*
  * Calls fn for every program, as many at once as there are processors, each in a process of its

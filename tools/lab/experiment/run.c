@@ -285,6 +285,11 @@ static uint32_t busiest_stream(const struct pathprof_trace *trace)
 	return busiest;
 }
 
+uint32_t lab_trace_process(const struct pathprof_trace *trace)
+{
+	return pathprof_trace_stream(trace, busiest_stream(trace))->process;
+}
+
 void lab_trace_each(const struct pathprof_trace *trace, lab_events_fn *fn, void *context)
 {
 	struct pathprof_trace_event *events = lab_alloc(BATCH_EVENTS, sizeof(*events));
