@@ -279,9 +279,17 @@ static void print_end(const struct oneshot *shot)
 
 static int not_run(struct oneshot *shot, int r)
 {
-	waitpid(shot->child, NULL, 0);
+	const char *command = shot->args->command[0];
+	int status = 0;
+
+	waitpid(shot->child, &status, 0);
 	pp_service_abandon(shot->service);
-	pp_log(LOG_ERR, "%s: %s", shot->args->command[0], strerror(-r));
+	if (WIFSIGNALED(status)) {
+		pp_log(LOG_ERR, "%s: signal %d ended it before it began: nothing was recorded",
+		       command, WTERMSIG(status));
+		return 128 + WTERMSIG(status);
+	}
+	pp_log(LOG_ERR, "%s: %s", command, strerror(-r));
 	return r == -ENOENT ? 127 : 126;
 }
 
@@ -360,10 +368,12 @@ int pp_oneshot_main(const struct pp_args *args, const struct pp_config *config)
 		pp_log_init(LOG_ERR);
 	block_signals(&shot);
 	r = start_target(&shot);
-	if (r < 0) {
-		pp_log(LOG_ERR, "%s: %s", args->pid ? "-p" : "fork", strerror(-r));
+	if (r < 0 && args->pid)
+		pp_log(LOG_ERR, "-p %d: %s", args->pid, strerror(-r));
+	else if (r < 0)
+		pp_log(LOG_ERR, "fork: %s", strerror(-r));
+	if (r < 0)
 		return 1;
-	}
 	shot.begin_ns = pp_monotonic_ns();
 	r = pp_service_new(&shot.service, config, args->pid ? args->pid : shot.child, &error);
 	if (r == 0)

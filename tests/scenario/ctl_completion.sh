@@ -36,7 +36,7 @@ completes "bolt-preagg bolt-fdata" "$ctl" import --format bolt
 completes "perf.data perf-script" "$ctl" export --recording-format perf
 completes "cfg" "$ctl" cf
 completes "dot svg text" "$ctl" cfg --format ""
-completes "--function" "$ctl" paths --fu
+completes "--full-names --function" "$ctl" paths --fu
 completes "--all --all-blocks" "$ctl" cfg --al
 completes "alpha" "$ctl" --json paths --comm ""
 completes "check" "$ctl" db ""
@@ -49,6 +49,16 @@ completes "unscaled" "$ctl" combine --method u
 completes "window:1 window:2 window:3 file:" "$ctl" compare ""
 completes "window:2" "$ctl" compare window:1 window:2
 completes "--baseline" "$ctl" drift --ba
+completes "--explain" "$ctl" top --ex
+completes "--certificates" "$ctl" top --cert
+
+# The database that the words name is asked, not the one that would be.
+"$known" "$dir/another.db"
+"$known" "$dir/another.db" now
+completes "window:1 window:2 window:3 window:4 file:" "$ctl" --db "$dir/another.db" compare ""
+completes "window:4" "$ctl" compare --db = "$dir/another.db" window:4
+completes "window:4" "$ctl" --db="$dir/another.db" compare window:4
+HOME=$dir completes "window:4" "$ctl" compare --db '~/another.db' window:4
 
 cat >"$dir/fake" <<END
 #!/bin/sh
@@ -89,6 +99,7 @@ shells_complete "paths" pathprofctl pat
 shells_complete "--max-age --max-size" pathprofctl vacuum --max
 shells_complete "1 2 3 4 5" pathprofctl show ""
 shells_complete "window:2" pathprofctl compare window:1 window:2
+shells_complete "window:4" pathprofctl --db "$dir/another.db" compare window:4
 shells_complete "dot svg text" pathprofctl cfg --format ""
 
 # untold PAGE: the options in the text that it reads which the page lacks.

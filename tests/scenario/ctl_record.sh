@@ -7,6 +7,7 @@
 set -eu
 name=ctl_record
 . "$(dirname "$0")/ctl_common.bash"
+. "$(dirname "$0")/../await.bash"
 
 [ -x "$BUILD/bin/pathprofd" ] || fail "pathprofd is not built"
 "$ctl" doctor >"$dir/doctor" || {
@@ -152,4 +153,36 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 else
 	echo "skip $name/denied: only root can be another user"
 fi
+
+# A length of many days is the daemon's as well as it is given here: the recording begins.
+sh -c 'while :; do :; done' &
+busy=$!
+"$ctl" record -p $busy --duration 12d --no-report -o long.db 2>said &
+recorder=$!
+await 600 0.1 test -e long.db || fail "record --duration 12d: $(cat said)"
+kill $busy
+wait $recorder || true
+! grep -q -e --duration said || fail "record --duration 12d: $(cat said)"
+
+# Who ends pathprofctl alone ends the recording, and has its report.
+"$ctl" record -o ended.db -- sh -c 'while :; do :; done' 2>said &
+recorder=$!
+await 600 0.1 test -e ended.db || fail "record did not begin: $(cat said)"
+kill $recorder
+status=0
+wait $recorder || status=$?
+[ $status = 143 ] || fail "record that SIGTERM ended: status $status"
+daemons=$(grep -alz -e '^ended\.db$' /proc/[0-9]*/cmdline || true)
+[ -z "$daemons" ] || fail "pathprofd goes on behind a recording that was ended: $daemons"
+grep -q 'in ended\.db' said || fail "a recording that was ended has no report: $(cat said)"
+
+# A command that a signal ends before it begins has that signal's status.
+"$BUILD/bin/pathprofd" --record --db early.db -- sleep 100 2>said &
+recorder=$!
+await 6000 0.01 pgrep -P $recorder >child || fail "pathprofd starts no command: $(cat said)"
+kill "$(head -n 1 child)"
+status=0
+wait $recorder || status=$?
+[ $status = 143 ] || fail "a command that was ended before it began: status $status: $(cat said)"
+
 finish

@@ -477,6 +477,21 @@ run 0 --db "$dir/code.db" paths
 awk '{print $1, $3, $5}' "$dir/got" | sed -n '2,4p' >"$dir/paths"
 printf '%s\n' '30.00% 37.50% first' '30.00% 12.50% first+0x3' '20.00% 50.00% second' |
 	diff - "$dir/paths" || fail "paths of code"
+# What is exported of clocks that differ is said as the views say it.
+cp "$dir/code.db" "$dir/clocks.db"
+sqlite3 "$dir/clocks.db" 'CREATE TEMP TABLE other AS SELECT * FROM windows;
+	UPDATE other SET id = id + 1, clock_hz = 49; INSERT INTO windows SELECT * FROM other'
+run 0 --db "$dir/clocks.db" export --any-owner -F folded -o "$dir/folded"
+grep -q 'counts are TIME, from a clock set to up to 99 samples a second' "$dir/said" ||
+	fail "export of clocks that differ: $(cat "$dir/said")"
+# A chain whose outermost callers were not found out begins with the binary of those that were.
+cp "$dir/code.db" "$dir/deep.db"
+sqlite3 "$dir/deep.db" "INSERT INTO contexts
+	SELECT 1, 0, 0, 0, 1 UNION SELECT 2, 1, min(binary), $((16#$(at third))), 1 FROM paths;
+	INSERT INTO context_counts SELECT window, 2, path, process, samples, weight FROM path_counts"
+run 0 --db "$dir/deep.db" export --any-owner -F folded -o "$dir/folded"
+grep -q '^code;\[not known\];third;first [0-9]*$' "$dir/folded" && ! grep '^;' "$dir/folded" ||
+	fail "stacks whose beginning is not known: $(cat "$dir/folded")"
 
 # ---------------------------------------------------------------- kinds
 
@@ -556,6 +571,13 @@ run 0 paths
 grep -q ' 2400  alpha+0x1000' "$dir/got" || fail "a fourth window did not count"
 run 0 top
 grep -q '^17.42% .* 600  alpha+0x1000' "$dir/got" || fail "top: not the last five minutes"
+# A recording that is over shows the same at any time: here its first window ended six minutes ago.
+"$known" "$dir/over.db" now
+"$known" "$dir/over.db" now
+sqlite3 "$dir/over.db" 'UPDATE windows SET begin_ns = begin_ns - ago, end_ns = end_ns - ago
+	FROM (SELECT 1 AS which, 360000000000 AS ago UNION SELECT 2, 120000000000) WHERE id = which'
+run 0 --db "$dir/over.db" top
+grep -q ' 1200  alpha+0x1000' "$dir/got" || fail "top of a recording that is over: a part of it: $(cat "$dir/got")"
 # What the words mean is said below, a line each, and only when it is asked for.
 explained() { # WORD VERB...
 	local word=$1

@@ -114,8 +114,9 @@ check record-pid "$status" test "$status" -eq 0
 check record-pid-goes-on "it is gone" kill -0 "$busy"
 check paths-of-pid "$paths" test "$paths" -gt 10
 status=0
-record --quiet -p 999999999 2>/dev/null || status=$?
+record --quiet -p 999999999 2>"$tmp/err" || status=$?
 check no-such-pid "$status" test "$status" -eq 1
+check no-such-pid-is-named "$(cat "$tmp/err")" grep -q -e '-p 999999999: No such process' "$tmp/err"
 
 mkdir -m 777 "$tmp/user"
 db=$tmp/user/p.db

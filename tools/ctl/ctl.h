@@ -61,7 +61,7 @@ struct ctl_options {
 	enum ctl_sort sort;
 	const char *source, *overhead, *instructions, *output;
 	const char *cgroup, *addresses; /* --cgroup, --addresses of record; NULL: all */
-	double duration_s;              /* 0: until it ends */
+	int64_t duration_ns;            /* 0: until it ends */
 	bool no_report;
 	uint64_t max_bytes;
 	int64_t max_age_ns;

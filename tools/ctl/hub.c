@@ -65,7 +65,7 @@ static void push_span(struct oneshot_arguments *arguments, const struct ctl_opti
 	oneshot_push_option(arguments, "--until", until_ns ? number : NULL);
 }
 
-int hub_fetch(struct ctl_options *options, bool alerts, char **ret_directory)
+int hub_fetch(struct ctl_options *options, bool alerts, struct scratch *scratch)
 {
 	struct oneshot_arguments arguments;
 	struct pathprof_error error = {""};
@@ -74,10 +74,10 @@ int hub_fetch(struct ctl_options *options, bool alerts, char **ret_directory)
 
 	if (!options->filter.since_ns)
 		options->filter.since_ns = pp_realtime_ns() - SPAN_NS;
-	r = scratch_make(ret_directory, &error);
+	r = scratch_make(scratch, &error);
 	if (r < 0)
 		return ctl_fail_error("--hub", r, &error);
-	db = ctl_printf("%s/" SCRATCH_DB, *ret_directory);
+	db = ctl_printf("%s/" SCRATCH_DB, scratch->directory);
 	oneshot_begin(&arguments, "pathprof-hub", ARGUMENTS_MAX);
 	oneshot_push(&arguments, "fetch");
 	if (alerts)

@@ -10,12 +10,14 @@
 
 #include "ctl.h"
 
+struct scratch;
+
 /*
  * Fetches what options select by --since, --until, --host and --label (without --since: the last
- * hour), or the alerts alone, and makes options name that database. The caller removes
- * *ret_directory (scratch.h), whatever comes of it, and frees it. CTL_OK or CTL_FAILURE, said.
+ * hour), or the alerts alone, and makes options name that database. The caller removes the scratch
+ * directory, whatever comes of it. CTL_OK or CTL_FAILURE, said.
  */
-int hub_fetch(struct ctl_options *options, bool alerts, char **ret_directory);
+int hub_fetch(struct ctl_options *options, bool alerts, struct scratch *scratch);
 
 /*
  * From now on hub_file() asks that hub; what it fetches lies in directory. For verbs that look into

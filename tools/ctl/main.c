@@ -153,7 +153,8 @@ static void help_verb(const struct ctl_verb *verb)
 		puts("\nWhich windows, processes and code:");
 		ctl_options_help(stdout, selecting);
 	}
-	puts("\nEverywhere: --db FILE, --hub URL, --json, --color WHEN, --help, --version");
+	puts("\nEverywhere: --db FILE, --hub URL, --certificates DIR, --json, --color WHEN,\n"
+	     "            --full-names, --explain, --help, --version");
 }
 
 static void version(void)
@@ -328,19 +329,19 @@ static int run_on_db(const struct ctl_verb *verb, struct ctl_options *options)
 
 static int run_on_hub(const struct ctl_verb *verb, struct ctl_options *options)
 {
-	_cleanup_free_ char *directory = NULL;
+	struct scratch scratch = SCRATCH_INIT;
 	int r;
 
 	if (!(verb->accepts & CTL_OPT_HUB))
 		return ctl_usage(options, "a hub has nothing for this verb: leave --hub out");
 	if (options->db)
 		return ctl_usage(options, "--db and --hub: choose one");
-	r = hub_fetch(options, verb->run == cmd_alerts, &directory);
+	r = hub_fetch(options, verb->run == cmd_alerts, &scratch);
 	if (verb->run == cmd_cfg || verb->run == cmd_show || verb->run == cmd_export)
-		hub_use_files(options, directory);
+		hub_use_files(options, scratch.directory);
 	if (r == CTL_OK)
 		r = run_on_db(verb, options);
-	scratch_remove(directory);
+	scratch_remove(&scratch);
 	return r;
 }
 

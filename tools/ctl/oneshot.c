@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -80,24 +81,64 @@ void oneshot_push_option(struct oneshot_arguments *arguments, const char *name, 
 	oneshot_push(arguments, value);
 }
 
-/* The dispositions that the caller had set: a shell lets jobs in the background ignore both. */
-struct terminal_signals {
-	struct sigaction interrupt, quit;
+/* Signals that are meant for what runs, when they come to this process alone. */
+static const int passed_on[] = {SIGTERM, SIGHUP};
+#define PASSED_CNT (sizeof(passed_on) / sizeof(passed_on[0]))
+
+/* The process that runs, for the handler; 0: none. Set while the signals above are blocked. */
+static volatile sig_atomic_t running;
+
+static void pass_on(int signal_number)
+{
+	const int before = errno;
+
+	if (running)
+		kill((pid_t)running, signal_number);
+	errno = before;
+}
+
+/* What the caller had set: a shell lets jobs in the background ignore the terminal's signals. */
+struct signals_before {
+	struct sigaction interrupt, quit, passed[PASSED_CNT];
+	sigset_t mask;
 };
 
-/* The program decides what an interrupt means; this process waits for it. */
-static void hold_signals(struct terminal_signals *ret_before)
+static void block_passed(sigset_t *ret_before)
 {
-	const struct sigaction ignoring = {.sa_handler = SIG_IGN};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < PASSED_CNT; i++)
+		sigaddset(&set, passed_on[i]);
+	sigprocmask(SIG_BLOCK, &set, ret_before);
+}
+
+/*
+ * The program decides what an interrupt means; this process waits for it. With `passes` so it is
+ * with signals that are passed on; one that is ignored stays so, as nohup has SIGHUP.
+ */
+static void hold_signals(struct signals_before *ret_before, bool passes)
+{
+	const struct sigaction ignoring = {.sa_handler = SIG_IGN},
+			       passing = {.sa_handler = pass_on};
 
 	sigaction(SIGINT, &ignoring, &ret_before->interrupt);
 	sigaction(SIGQUIT, &ignoring, &ret_before->quit);
+	block_passed(&ret_before->mask);
+	for (size_t i = 0; i < PASSED_CNT; i++) {
+		sigaction(passed_on[i], NULL, &ret_before->passed[i]);
+		if (passes && ret_before->passed[i].sa_handler == SIG_DFL)
+			sigaction(passed_on[i], &passing, NULL);
+	}
 }
 
-static void release_signals(const struct terminal_signals *before)
+static void release_signals(const struct signals_before *before)
 {
 	sigaction(SIGINT, &before->interrupt, NULL);
 	sigaction(SIGQUIT, &before->quit, NULL);
+	for (size_t i = 0; i < PASSED_CNT; i++)
+		sigaction(passed_on[i], &before->passed[i], NULL);
+	sigprocmask(SIG_SETMASK, &before->mask, NULL);
 }
 
 static _Noreturn void become(const char *program, char **arguments)
@@ -118,20 +159,33 @@ static int wait_for(const char *verb, pid_t pid)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-int oneshot_run(const char *verb, char **arguments)
+static int run(const char *verb, char **arguments, bool passes)
 {
 	_cleanup_free_ char *program = oneshot_program(arguments[0]);
-	struct terminal_signals before;
+	struct signals_before before;
 	pid_t pid;
 	int result;
 
-	hold_signals(&before);
+	hold_signals(&before, passes);
 	pid = fork();
 	if (pid == 0) {
 		release_signals(&before);
 		become(program, arguments);
 	}
+	running = pid > 0 ? pid : 0;
+	sigprocmask(SIG_SETMASK, &before.mask, NULL);
 	result = pid < 0 ? ctl_fail("%s: fork: %s", verb, strerror(errno)) : wait_for(verb, pid);
+	running = 0;
 	release_signals(&before);
 	return result;
+}
+
+int oneshot_run(const char *verb, char **arguments)
+{
+	return run(verb, arguments, false);
+}
+
+int oneshot_run_passing(const char *verb, char **arguments)
+{
+	return run(verb, arguments, true);
 }

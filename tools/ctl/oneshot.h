@@ -30,5 +30,7 @@ int oneshot_check_output(const char *path);
 /* Runs the program that the first argument names, and waits: its exit status. verb is for messages.
  */
 int oneshot_run(const char *verb, char **arguments);
+/* The same of a program that SIGTERM and SIGHUP to this process are meant for: they go on to it. */
+int oneshot_run_passing(const char *verb, char **arguments);
 
 #endif

@@ -178,7 +178,7 @@ static int set_duration(void *context, const struct pp_option *option, const cha
 
 	if (r < 0 || ns == 0)
 		return r < 0 ? r : -ERANGE;
-	options->duration_s = (double)ns / (double)CTL_NS_PER_S;
+	options->duration_ns = ns;
 	return 0;
 }
 
@@ -617,7 +617,7 @@ static const struct option_row {
 	  set_min_bursts}},
 	{CTL_OPT_REPLACE,
 	 {"replace", 0, NULL, "write over what has that name already", FLAG(replace)}},
-	{CTL_OPT_RECORD, {"duration", 0, "TIME", "stop after this time", set_duration}},
+	{CTL_OPT_RECORD, {"duration", 0, "SPAN", "stop after so long", set_duration}},
 	{CTL_OPT_RECORD | CTL_OPT_IMPORT,
 	 {"no-report", 0, NULL, "no summary at the end", FLAG(no_report)}},
 	{CTL_OPT_SERVICE,

@@ -250,19 +250,20 @@ static int copy(FILE *out, const char *file, struct pathprof_error *error)
 static int write_profile(FILE *out, const struct pathprof_profile *profile,
 			 struct pathprof_error *error)
 {
-	_cleanup_free_ char *directory = NULL, *db = NULL, *file = NULL;
-	int r = scratch_make(&directory, error);
+	_cleanup_free_ char *db = NULL, *file = NULL;
+	struct scratch scratch = SCRATCH_INIT;
+	int r = scratch_make(&scratch, error);
 
 	if (r < 0)
 		return r;
-	db = ctl_printf("%s/" SCRATCH_DB, directory);
-	file = ctl_printf("%s/" SCRATCH_PROFILE, directory);
+	db = ctl_printf("%s/" SCRATCH_DB, scratch.directory);
+	file = ctl_printf("%s/" SCRATCH_PROFILE, scratch.directory);
 	r = write_window(db, profile, error);
 	if (r == 0)
 		r = extract(db, file, error);
 	if (r == 0)
 		r = copy(out, file, error);
-	scratch_remove(directory);
+	scratch_remove(&scratch);
 	return r;
 }
 

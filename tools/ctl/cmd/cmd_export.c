@@ -319,9 +319,9 @@ static void tell_unit(const struct exported *e, const char *figure)
 	_cleanup_free_ char *bursts = measure_bursts(&e->measure);
 
 	if (!strcmp(figure, "time"))
-		ctl_note("counts are TIME, from a clock set to %" PRIu32
+		ctl_note("counts are TIME, from a clock set to %s%" PRIu32
 			 " samples a second of each CPU",
-			 e->measure.clock_hz);
+			 e->measure.mixed ? "up to " : "", e->measure.clock_hz);
 	else if (!measure_figure(&e->measure))
 		ctl_note("counts are of branches alone: no path was seen whole");
 	else

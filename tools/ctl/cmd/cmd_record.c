@@ -13,6 +13,7 @@
 #include "../oneshot.h"
 #include "../text/term.h"
 #include "base/clock.h"
+#include "base/units.h"
 
 #define DEFAULT_OUTPUT "pathprof.db"
 /* --record, seven options that are words, --duration, and -p or -- */
@@ -24,7 +25,7 @@ static int check_arguments(const struct ctl_options *options)
 		return ctl_usage(options, "a command, --pid or --cgroup is needed");
 	if (options->argc && options->filter.pid)
 		return ctl_usage(options, "a command and --pid exclude each other");
-	if (options->duration_s > 0 && options->argc)
+	if (options->duration_ns && options->argc)
 		return ctl_usage(options,
 				 "--duration goes without a command, which ends by itself");
 	if (options->db && options->output)
@@ -50,8 +51,8 @@ static char **arguments_of(const struct ctl_options *options, const char *db)
 	for (unsigned int i = 0; i < options->value_cnt; i++)
 		oneshot_push_option(&arguments, "--value", options->values[i]);
 	oneshot_push_option(&arguments, "--value-sampler", options->value_sampler);
-	if (options->duration_s > 0) {
-		snprintf(number, sizeof(number), "%gs", options->duration_s);
+	if (options->duration_ns) {
+		pp_span_format((uint64_t)options->duration_ns, number, sizeof(number));
 		oneshot_push_option(&arguments, "--duration", number);
 	}
 	if (options->filter.pid) {
@@ -87,7 +88,7 @@ int cmd_record(const struct ctl_options *options)
 	if (result)
 		return result;
 	begin_ns = pp_realtime_ns();
-	result = oneshot_run("record", arguments_of(options, db));
+	result = oneshot_run_passing("record", arguments_of(options, db));
 	if (!options->no_report && access(db, F_OK) == 0)
 		report_print(report_stream(options), db, begin_ns, options->json);
 	return result;

@@ -25,13 +25,12 @@ static int64_t newest_since(struct pathprof_store *store, int64_t since_ns)
 
 int64_t span_end_ns(struct pathprof_store *store, int64_t length_ns, bool *ret_past)
 {
-	int64_t now_ns, end_ns, looked_ns = length_ns;
+	const int64_t now_ns = pp_realtime_ns();
+	int64_t looked_ns = length_ns, end_ns = newest_since(store, now_ns - looked_ns);
 
-	now_ns = pp_realtime_ns();
-	end_ns = newest_since(store, now_ns - looked_ns);
-	*ret_past = !end_ns;
+	*ret_past = false;
 	if (end_ns)
-		return now_ns;
+		return end_ns;
 	/* Further back each time, so that not all windows of a long life are read. */
 	while (!end_ns && looked_ns < now_ns / 4) {
 		looked_ns *= 4;
