@@ -26,6 +26,8 @@
 /* A child may wait long for a CPU that others want. */
 #define TIME_US       UINT64_C(600000000)
 #define HURRY_TIME_US UINT64_C(5000000)
+/* Nobody waits for a table of frames but the tables behind it. */
+#define FRAMES_TIME_US UINT64_C(20000000)
 
 #define LEFT_MAX 8
 
@@ -237,6 +239,13 @@ static void kill_now(struct pp_names *names)
 	names->stats.cpu_ns += pp_child_cpu_ns(&usage);
 }
 
+static uint64_t time_for_us(const struct pp_names_job *job)
+{
+	if (job->frames)
+		return FRAMES_TIME_US;
+	return job->hurry ? HURRY_TIME_US : TIME_US;
+}
+
 int pp_names_ask(struct pp_names *names, const struct pp_names_job *job, pp_names_done_fn *done,
 		 void *context)
 {
@@ -261,7 +270,7 @@ int pp_names_ask(struct pp_names *names, const struct pp_names_job *job, pp_name
 		return r;
 	}
 	names->stats.jobs++;
-	set_timer(names, job->hurry ? HURRY_TIME_US : TIME_US);
+	set_timer(names, time_for_us(job));
 	return 0;
 }
 
