@@ -104,9 +104,10 @@ check told-for-sure "$(cat "$tmp/told")" \
 command=$(member "m['command']")
 "$BUILD/bin/${command%% *}" --db "$db" ${command#* } --until "@$(member "m['starts_at']" | xargs date +%s -d)" \
 	--json >"$tmp/shown.json" 2>"$tmp/err" || true
-check command-shows "$command: $(cat "$tmp/err")" python3 -c 'import json, sys
-shown = json.load(open(sys.argv[1]))["untested_share"]["share"]
-sys.exit(not 0.5 * float(sys.argv[2]) <= shown <= 2 * float(sys.argv[2]))' "$tmp/shown.json" "$(member "m['value']")"
+shown=$(jq .untested_share.share "$tmp/shown.json" 2>>"$tmp/err" || true)
+value=$(member "m['value']")
+check command-shows "${shown:-nothing}, where $value was told: $command: $(cat "$tmp/err")" \
+	true_that "${shown:-0} >= 0.5 * $value && ${shown:-0} <= 2 * $value"
 
 # Killed while it fires: it goes on firing, by the windows of before, and nobody is told again.
 before=$(sql 'SELECT max(id) FROM windows')
