@@ -26,7 +26,7 @@
 /* A child may wait long for a CPU that others want. */
 #define TIME_US       UINT64_C(600000000)
 #define HURRY_TIME_US UINT64_C(5000000)
-/* Nobody waits for a table of frames but the tables behind it. */
+/* A table of frames keeps nobody waiting but the tables behind it. */
 #define FRAMES_TIME_US UINT64_C(20000000)
 
 #define LEFT_MAX 8

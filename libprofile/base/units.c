@@ -130,7 +130,7 @@ static int read_decimal(const char **text, struct decimal *ret_value)
 	return 0;
 }
 
-/* What is above 0 and comes to less than 1 is too small: 0 would mean another thing. */
+/* A value above 0 that comes to less than 1 is too small: 0 would mean another thing. */
 static int scaled(const struct decimal *d, uint64_t scale, uint64_t *ret_value)
 {
 	uint64_t value;

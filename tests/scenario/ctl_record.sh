@@ -164,7 +164,7 @@ kill $busy
 wait $recorder || true
 ! grep -q -e --duration said || fail "record --duration 12d: $(cat said)"
 
-# Who ends pathprofctl alone ends the recording, and has its report.
+# A signal to pathprofctl alone ends the recording, and its report comes.
 "$ctl" record -o ended.db -- sh -c 'while :; do :; done' 2>said &
 recorder=$!
 await 600 0.1 test -e ended.db || fail "record did not begin: $(cat said)"

@@ -477,7 +477,7 @@ run 0 --db "$dir/code.db" paths
 awk '{print $1, $3, $5}' "$dir/got" | sed -n '2,4p' >"$dir/paths"
 printf '%s\n' '30.00% 37.50% first' '30.00% 12.50% first+0x3' '20.00% 50.00% second' |
 	diff - "$dir/paths" || fail "paths of code"
-# What is exported of clocks that differ is said as the views say it.
+# An export of clocks that differ says so as the views do.
 cp "$dir/code.db" "$dir/clocks.db"
 sqlite3 "$dir/clocks.db" 'CREATE TEMP TABLE other AS SELECT * FROM windows;
 	UPDATE other SET id = id + 1, clock_hz = 49; INSERT INTO windows SELECT * FROM other'

@@ -161,7 +161,7 @@ wait $server 2>/dev/null
 start hub.db --config hub.conf
 sleep 1
 [ "$(messages hub.db)" = "$want" ] && ok "and not again by the hub that comes after" || not_ok "told again" "$(messages hub.db)"
-# What is kept of the build before is damaged: the reason is told, not an empty line.
+# A damaged record of the build before is told with its reason, not as an empty line.
 sqlite3 hub.db "VACUUM INTO 'damaged.db'"
 sqlite3 damaged.db "UPDATE daemon_status SET json = replace(json, '$(printf '02%.0s' $(seq 20))', 'broken')"
 ! "$hub" judge --db damaged.db --since $((end - 300)) --until "$end" >judged 2>said && grep -q '/srv/shop: .*earlier build "broken", which is no build-id' said &&

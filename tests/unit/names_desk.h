@@ -19,7 +19,7 @@
 
 #define PATHS 24
 
-/* What came back. */
+/* The answer that came back. */
 struct heard {
 	int code;
 	uint32_t cnt;

@@ -280,7 +280,7 @@ static void test_rule_with_another_baseline(void)
 	bench_release(&b);
 }
 
-/* Nobody would know else that the rule judges nothing. */
+/* The log is the only place that tells that the rule judges nothing. */
 static void test_rule_whose_baseline_is_not_there(void)
 {
 	struct bench b;

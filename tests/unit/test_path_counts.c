@@ -94,7 +94,7 @@ static void test_nodes(void)
 	check_sums(sum_of_node);
 }
 
-/* Of a file of counts that began at one time, and was changed last at another. */
+/* The times of a file of counts that began at one time and was changed last at another. */
 static struct pathprof_counts_run run_of(int64_t begin_ns, struct timespec changed)
 {
 	const struct pathprof_counts_head head = {.magic = PATHPROF_COUNTS_MAGIC,

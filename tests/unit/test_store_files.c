@@ -196,7 +196,7 @@ static int pass_by(void *context, const struct pathprof_window_row *row)
 	return 0;
 }
 
-/* What nobody reads of a file as it lies, once a writer has added a window to it. */
+/* The code that a reader of a file as it lies gets once a writer has added a window to it. */
 static int read_while_written(const char *file)
 {
 	struct pathprof_store *store = NULL;

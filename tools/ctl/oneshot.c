@@ -97,7 +97,7 @@ static void pass_on(int signal_number)
 	errno = before;
 }
 
-/* What the caller had set: a shell lets jobs in the background ignore the terminal's signals. */
+/* The caller's handling stays: a shell lets background jobs ignore the terminal's signals. */
 struct signals_before {
 	struct sigaction interrupt, quit, passed[PASSED_CNT];
 	sigset_t mask;

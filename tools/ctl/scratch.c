@@ -42,7 +42,7 @@ static _Noreturn void be_guard(const char *directory, int waits_for)
 	char byte;
 
 	outlive();
-	/* Nobody is to wait for a pipe that this process has. */
+	/* A pipe that this process has must keep nobody waiting. */
 	if (dup2(waits_for, STDIN_FILENO) < 0 || close_range(STDIN_FILENO + 1, ~0u, 0) < 0)
 		_exit(1);
 	while (read(STDIN_FILENO, &byte, 1) < 0 && errno == EINTR)

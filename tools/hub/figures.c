@@ -13,7 +13,7 @@
 
 #define SAID_NS (3600 * PP_NSEC_PER_SEC)
 
-/* What cannot be read: its figure is left out, and that is counted, and said once an hour. */
+/* A figure that cannot be read is left out, counted, and told once an hour. */
 struct unread {
 	const char *what;
 	uint64_t cnt, said_ns;
@@ -103,7 +103,7 @@ static int count_firing(void *context, const struct pathprof_alert_row *row)
 	return 0;
 }
 
-/* Of the tenants whose alerts can be read there would be a wrong sum. */
+/* A sum over only those tenants whose alerts can be read would be wrong. */
 static bool count_alerts(struct hub_figures *figures, struct firing *firing)
 {
 	struct hub_ingest *ingest;

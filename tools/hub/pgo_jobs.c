@@ -119,7 +119,7 @@ static bool is_kept(const struct kept *kept)
 	return kept->job.bytes && pp_monotonic_ns() - kept->made_ns <= KEPT_NS;
 }
 
-/* What the owner of one would have with another job. */
+/* The share that the owner of one would have with another job. */
 static struct hub_share share_with(const struct hub_pgo_jobs *jobs, const struct kept *kept,
 				   const struct hub_pgo_job *job)
 {

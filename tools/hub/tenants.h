@@ -29,11 +29,11 @@ int hub_tenants_of(struct hub_tenants *tenants, const char *name, struct hub_ing
 		   struct pathprof_error *error);
 /* The one at a place, in the order in which they were opened; NULL: there are no more. */
 struct hub_ingest *hub_tenants_at(const struct hub_tenants *tenants, size_t at);
-/* Of one that is there. */
+/* The name of the one at a place, where there is one. */
 const char *hub_tenants_name(const struct hub_tenants *tenants, size_t at);
-/* Of all of them. */
+/* Old windows of all of them are forgotten. */
 void hub_tenants_retain(struct hub_tenants *tenants);
-/* A fifth of the time at most, whatever tenants there are; these have an hour summed up in turn.
+/* An hour of one of them is summed up, in turn; all together take a fifth of the time at most.
  * True: one was. */
 bool hub_tenants_roll(struct hub_tenants *tenants);
 struct hub_ingest_counts hub_tenants_counts(const struct hub_tenants *tenants);

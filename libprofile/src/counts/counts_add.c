@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * What a file of counts holds is added to the counts of its program. All of it is checked before
+ * The counts of a file are added to those of its program. All of it is checked before
  * anything is added.
  */
 #include <errno.h>

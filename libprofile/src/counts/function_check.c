@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
-/* What holds of every described function, whoever read the description: see pp_counted.h. */
+/* Rules for every described function, whoever read the description: see pp_counted.h. */
 #include "pp_counted.h"
 
 bool pp_counted_has_counters(const struct pathprof_counted *counted, uint64_t distance,

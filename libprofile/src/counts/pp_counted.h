@@ -11,7 +11,7 @@ struct pp_hashed_path {
 	uint64_t id, count;
 };
 
-/* What a file of counts holds. */
+/* The contents of a file of counts. */
 struct pp_counts {
 	struct pathprof_counts_run run;
 	uint64_t *image; /* the sum of its threads' */

@@ -31,7 +31,7 @@ int pp_form_write(struct pathprof_counted *counted, FILE *out);
 /* Fills all but the image and the copies of functions. -EBADMSG, -ENOMEM. */
 int pp_form_read(struct pathprof_counted *counted, const void *bytes, size_t len);
 
-/* As pp_counts_read_fd(), by the process that read the program; -EOWNERDEAD besides. */
+/* Like pp_counts_read_fd(), by the process that read the program; -EOWNERDEAD besides. */
 int pp_counts_read_apart(struct pp_counts *ret_counts, const struct pathprof_counted *counted,
 			 const char *path, struct pathprof_error *error);
 /* NULL-safe. */

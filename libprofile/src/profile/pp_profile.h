@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What the parts of a profile being taken share: see pathprof/profile.h.
+ * Declarations that the parts of a profile being taken share: see pathprof/profile.h.
  *
  *   profile.c         memory within the bound, binaries, processes, totals
  *   profile_paths.c   paths, who called them, segments

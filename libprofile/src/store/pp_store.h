@@ -279,9 +279,9 @@ int pp_store_check_shape(struct pathprof_store *store, struct pathprof_error *er
 /* ---------------------------------------------------------------- store.c, copy.c */
 
 /*
- * What was read of a file as it lies is whole: no writer has begun since it was opened. To be asked
- * after reading, for a writer's pages come into the file only from a log, which is seen, or has
- * been and changed the file's time. -ESTALE, error filled.
+ * All that was read of a file as it lies is whole: no writer has begun since it was opened. To be
+ * asked after reading, for a writer's pages come into the file only from a log, which is seen, or
+ * has been and changed the file's time. -ESTALE, error filled.
  */
 int pp_store_check_still(const struct pathprof_store *store, struct pathprof_error *error);
 

@@ -144,7 +144,7 @@ int export_recording(const struct ctl_options *options, struct pathprof_code *co
 		rc = read_all(&r);
 	if (!rc) {
 		rc = pathprof_recording_branches_finish(r.branches, r.recording, &r.error);
-		/* What is damaged or cut off may be why there is nothing, too. */
+		/* Damage, or a cut, may be why there is nothing, too. */
 		recording_tell(r.name, r.recording);
 	}
 	if (!rc)

@@ -53,7 +53,7 @@ struct shares_path {
 
 #define SHARES_EXACT UINT64_MAX /* observations where nothing was sampled */
 
-/* Where clock samples lie that have no file. */
+/* Kinds of clock samples that have no file. */
 enum shares_elsewhere { SHARES_KERNEL, SHARES_UNKNOWN, SHARES_ELSEWHERE_CNT };
 
 struct shares {

@@ -159,7 +159,7 @@ static void follow_calls(struct unit *unit)
 	pathprof_interesting_free(ran);
 }
 
-/* What programs count with is code of x86-64, and has places of eight bytes. */
+/* The code that programs count with is of x86-64, and has places of eight bytes. */
 static void check_target(LLVMModuleRef module)
 {
 	const char *target = LLVMGetTarget(module);

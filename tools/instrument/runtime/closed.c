@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * What dlclose() leaves of an object: its file of counts stays mapped, for at the end of the
+ * A closed object, as dlclose() leaves it: its file of counts stays mapped, for at the end of the
  * process, where the same destructor runs, other threads go on counting there. An object that is
  * loaded once more finds it by its name in /proc/self/maps and takes it away: its code is gone, so
  * nobody counts there any more. So a library that comes and goes has one such place at most.
