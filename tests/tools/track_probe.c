@@ -24,6 +24,7 @@
 
 #include "../../daemon/track/track.h"
 #include "../../daemon/track/track_proc.h"
+#include "../entry_of.h"
 
 #define EXIT_SKIP 77
 /* Where the kernel puts a position-independent program without randomisation. */
@@ -297,23 +298,6 @@ static int load_two(char **argv)
 }
 
 /* ---------------------------------------------------------------- run */
-
-static uint64_t entry_of(pid_t pid)
-{
-	char path[32];
-	Elf64_auxv_t entry;
-	uint64_t found = 0;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	while (!found && fd >= 0 && read(fd, &entry, sizeof(entry)) == (ssize_t)sizeof(entry))
-		if (entry.a_type == AT_ENTRY)
-			found = entry.a_un.a_val;
-	if (fd >= 0)
-		close(fd);
-	return found;
-}
 
 static bool runs(struct pp_track *track, pid_t pid, const struct pathprof_build_id *id)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* An exec of a tracked process is followed, in whatever order events of it are read. */
+#include "run_true.h"
 #include "track_child.h"
 
 #include <errno.h>
@@ -132,18 +133,6 @@ static void test_lost_exec_after_a_fork(void)
 }
 
 /* ---------------------------------------------------------------- short lives */
-
-static pid_t run_true(void)
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		execl("/bin/true", "true", (char *)NULL);
-		_exit(127);
-	}
-	waitpid(pid, NULL, 0);
-	return pid;
-}
 
 /* Events that an earlier look has read and left keep none of those that came later from their turn.
  */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../../daemon/track/track_perf.h"
+#include "run_true.h"
 #include "unit.h"
 
 /* A record as the kernel writes it. */
@@ -224,18 +225,6 @@ static void look(void *context, const struct pp_perf_record *record)
 	seen->has_fork = seen->has_fork || record->kind == PP_PERF_FORK;
 	seen->has_exec = seen->has_exec || record->kind == PP_PERF_EXEC;
 	seen->has_exit = seen->has_exit || record->kind == PP_PERF_EXIT;
-}
-
-static pid_t run_true(void)
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		execl("/bin/true", "true", (char *)NULL);
-		_exit(127);
-	}
-	waitpid(pid, NULL, 0);
-	return pid;
 }
 
 static struct pp_perf *open_or_skip(const char *cpus)

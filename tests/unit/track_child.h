@@ -18,6 +18,7 @@
 
 #include "../../daemon/track/track.h"
 #include "../../daemon/track/track_state.h"
+#include "../entry_of.h"
 #include "unit.h"
 
 #define PAGE 4096ull
@@ -48,7 +49,7 @@ static inline bool has_perf(const struct pp_track *track)
 	return stats.perf;
 }
 
-/* What a file's note says, or a zero identity. */
+/* The identity in a file's note, or a zero one. */
 static inline struct pathprof_build_id id_of(const char *path)
 {
 	struct pathprof_build_id id = {0};
@@ -132,24 +133,6 @@ static inline void exec_when_told(int in, int out, const char *program)
 	await(in);
 	execl(program, "sleep", "1000", (char *)NULL);
 	_exit(127);
-}
-
-/* Where the program begins, from the auxiliary vector the kernel gave it. */
-static inline uint64_t entry_of(pid_t pid)
-{
-	char path[32];
-	Elf64_auxv_t entry;
-	uint64_t found = 0;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	while (!found && fd >= 0 && read(fd, &entry, sizeof(entry)) == (ssize_t)sizeof(entry))
-		if (entry.a_type == AT_ENTRY)
-			found = entry.a_un.a_val;
-	if (fd >= 0)
-		close(fd);
-	return found;
 }
 
 /* Its pipe closes in the middle of the exec; with the entry point there, all is mapped. */
