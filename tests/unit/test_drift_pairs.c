@@ -117,7 +117,7 @@ static double weight_of(const struct pathprof_tally *counts, uint64_t hi)
 }
 
 /*
- * What has no name yet on one side is not drift: a program that did not change, whose old build had
+ * Paths without a name on one side are no drift: a program that did not change, whose old build had
  * some of its paths unnamed, has as large a share of unnamed on both sides.
  */
 static void test_unnamed(void)

@@ -51,7 +51,7 @@ static const char *wrong_part(const struct pathprof_graph *g, uint32_t f, uint32
 	return NULL;
 }
 
-/* What graph.h promises of any graph; NULL: it holds. */
+/* The promise of graph.h that a graph breaks; NULL: none. */
 static const char *wrong_shape(const struct pathprof_graph *g)
 {
 	const char *wrong = NULL;

@@ -266,7 +266,7 @@ static void test_two_histories(void)
 	pathprof_store_free(fleet);
 }
 
-/* What was added goes with its windows, and is nobody's to write parcels of. */
+/* Rows that were added go with their windows, and no parcel is written of them. */
 static void test_not_its_own(void)
 {
 	struct pathprof_store *a = filled(), *fleet = empty("fleet");
