@@ -15,6 +15,7 @@
  * when one ended it, 125 for trouble of ours. One line of figures on standard error.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -41,6 +42,7 @@ struct options {
 
 struct sink {
 	FILE *file;
+	uint64_t since_ns; /* bursts before are left out */
 	uint64_t cnt, branches, empty;
 	uint64_t stopped_ns, stopped_max_ns, steps;
 	uint64_t ends[PATHPROF_END_CNT];
@@ -51,6 +53,8 @@ static void keep(void *context, const struct pathprof_burst *burst,
 {
 	struct sink *sink = context;
 
+	if (burst->time_ns < sink->since_ns)
+		return;
 	fwrite(burst, sizeof(*burst), 1, sink->file);
 	fwrite(branches, sizeof(*branches), burst->branch_cnt, sink->file);
 	sink->cnt++;
@@ -147,30 +151,58 @@ static int parse(int argc, char **argv, struct options *ret_options)
 	return 0;
 }
 
+/* The pipes' ends that are left to us: one lets the command go, the other ends when it runs. */
+struct launch {
+	int go, runs;
+};
+
 /* The command, held back until something can be read from the pipe. */
-static pid_t start_command(const struct options *options, int *ret_go)
+static void become_command(const struct options *options, int gate)
 {
-	int gate[2];
-	pid_t pid;
 	char byte;
 
-	if (pipe(gate))
+	if (read(gate, &byte, 1) != 1)
+		_exit(EXIT_TROUBLE);
+	close(gate);
+	if (options->fixed)
+		launch_fixed(options->command);
+	execvp(options->command[0], options->command);
+	perror(options->command[0]);
+	_exit(127);
+}
+
+static pid_t start_command(const struct options *options, struct launch *ret_launch)
+{
+	int gate[2], runs[2];
+	pid_t pid;
+
+	if (pipe(gate) || pipe2(runs, O_CLOEXEC))
 		return -errno;
 	pid = fork();
 	if (pid == 0) {
 		close(gate[1]);
-		if (read(gate[0], &byte, 1) != 1)
-			_exit(EXIT_TROUBLE);
-		close(gate[0]);
-		if (options->fixed)
-			launch_fixed(options->command);
-		execvp(options->command[0], options->command);
-		perror(options->command[0]);
-		_exit(127);
+		become_command(options, gate[0]);
 	}
 	close(gate[0]);
-	*ret_go = gate[1];
+	close(runs[1]);
+	*ret_launch = (struct launch){gate[1], runs[0]};
 	return pid;
+}
+
+/*
+ * Bursts count from when the command's own code runs: ours, ahead of it, lies elsewhere, and the
+ * truth has none of it.
+ */
+static int let_go(const struct launch *launch, struct sink *sink)
+{
+	char byte;
+
+	if (write(launch->go, "g", 1) != 1 || read(launch->runs, &byte, 1) != 0)
+		return -1;
+	close(launch->go);
+	close(launch->runs);
+	sink->since_ns = pp_monotonic_ns();
+	return 0;
 }
 
 /* True when the command has ended. */
@@ -264,11 +296,11 @@ static int run(struct options *options, struct sink *sink, pid_t *ret_command, i
 	struct pathprof_error error = {""};
 	struct pp_source *source;
 	pid_t command = 0;
+	struct launch launch = {-1, -1};
 	uint64_t begin_ns;
-	int go = -1;
 
 	if (!options->config.only_pid)
-		command = start_command(options, &go);
+		command = start_command(options, &launch);
 	if (!options->config.only_pid && !options->all)
 		options->config.only_pid = command;
 	if (pp_source_step_open(&source, &options->config, options->flags, &error)) {
@@ -276,10 +308,8 @@ static int run(struct options *options, struct sink *sink, pid_t *ret_command, i
 		return -1;
 	}
 	begin_ns = pp_monotonic_ns();
-	if (command > 0 && write(go, "g", 1) != 1)
+	if (command > 0 && let_go(&launch, sink))
 		return -1;
-	if (go >= 0)
-		close(go);
 	*ret_ended = watch(source, options, command, sink, ret_status);
 	begin_ns = pp_monotonic_ns() - begin_ns;
 	settle(source, sink);
