@@ -62,7 +62,8 @@ COUNTING_CLANG := $(shell command -v clang-22)
 ifneq ($(wildcard $(LLVM)/include/llvm-c/Core.h),)
 ifneq ($(COUNTING_CLANG),)
 COUNTING_CC := $(BUILD)/bin/pathprof-cc $(BUILD)/bin/pathprof-c++
-COUNTING := $(BUILD)/lib/pathprof/counting-plugin-22.so $(BUILD)/lib/pathprof/libpathprof-counting.a
+COUNTING := $(patsubst %,$(BUILD)/lib/pathprof/%,counting-plugin-22.so libpathprof-counting.a \
+	libpathprof-counting-threads.a)
 endif
 endif
 
@@ -198,12 +199,16 @@ $(BUILD)/lib/pathprof/counting-plugin-22.so: $(patsubst %.c,$(BUILD)/plugin/%.o,
 	$(call say,LD,$@)$(CC) -shared -Wl,-z,relro,-z,now -o $@ $^ -lxxhash
 
 # Linked into programs and libraries of others, whatever they are compiled with.
-COUNTING_RUNTIME_SRC := $(wildcard tools/instrument/runtime/*.c)
+COUNTING_THREADS_SRC := tools/instrument/runtime/create_dynamic.c
+COUNTING_RUNTIME_SRC := $(filter-out $(COUNTING_THREADS_SRC),$(wildcard tools/instrument/runtime/*.c))
 $(BUILD)/counting/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(COUNTING_CLANG) -Ilibprofile/include -D_GNU_SOURCE -ffile-prefix-map='$(CURDIR)'=. $(CSTD) \
 		-O2 -g $(WARN) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-stack-protector -MMD -MP -c -o $@ $<
 $(BUILD)/lib/pathprof/libpathprof-counting.a: $(patsubst %.c,$(BUILD)/counting/%.o,$(COUNTING_RUNTIME_SRC))
+# A static program has the C library's pthread_create() and no other of that name.
+$(BUILD)/lib/pathprof/libpathprof-counting-threads.a: $(patsubst %.c,$(BUILD)/counting/%.o,$(COUNTING_THREADS_SRC))
+$(BUILD)/lib/pathprof/libpathprof-%.a:
 	@mkdir -p $(@D)
 	$(call say,AR,$@)rm -f $@; $(AR) rcs $@ $^
 $(BUILD)/bin/pathprof-cc: $(BUILD)/obj/tools/instrument/cc/main.o $(BUILD)/obj/tools/instrument/cc/whole.o

@@ -16,6 +16,7 @@
 
 struct decimal {
 	uint64_t whole, billionths;
+	bool is_more; /* by digits behind the billionths */
 };
 
 struct unit {
@@ -121,6 +122,7 @@ static int read_decimal(const char **text, struct decimal *ret_value)
 		for (; is_digit(*s); s++) {
 			place /= 10;
 			value.billionths += place * (uint64_t)(*s - '0');
+			value.is_more |= !place && *s != '0';
 		}
 		if (*s == '.')
 			return -EINVAL;
@@ -130,7 +132,7 @@ static int read_decimal(const char **text, struct decimal *ret_value)
 	return 0;
 }
 
-/* A value above 0 that comes to less than 1 is too small: 0 would mean another thing. */
+/* A value above 0 that would come to 0 is too small: 0 means another thing. */
 static int scaled(const struct decimal *d, uint64_t scale, uint64_t *ret_value)
 {
 	uint64_t value;
@@ -138,7 +140,8 @@ static int scaled(const struct decimal *d, uint64_t scale, uint64_t *ret_value)
 	__extension__ unsigned __int128 part = (unsigned __int128)d->billionths * scale / BILLION;
 
 	if (__builtin_mul_overflow(d->whole, scale, &value) ||
-	    __builtin_add_overflow(value, (uint64_t)part, &value) || (!value && d->billionths))
+	    __builtin_add_overflow(value, (uint64_t)part, &value) ||
+	    (!value && (d->billionths || d->is_more)))
 		return -ERANGE;
 	*ret_value = value;
 	return 0;

@@ -210,6 +210,7 @@ echo "-O2 project/shared.c project/fixed.c project/main.c -o listed" >list
 "$cc" @list && counted "arguments in a file" ./listed
 echo "-O2 -c project/fixed.c -o listed.o" >list
 "$cc" -Wall -Werror @list >build.log 2>&1 && ok "-c in a file" || not_ok "-c in a file" "$(tail -n 1 build.log)"
+"$cc" -O2 --target=amd64-linux-gnu project/*.c -o named 2>build.log && counted "x86-64 by its other name" ./named || not_ok "x86-64 by its other name" "$(tail -n 1 build.log)"
 for target in -m32 -mx32 --target=aarch64-linux-gnu; do
 	refused "$target" "target .*: paths are counted in programs of x86-64 alone" "$cc" -O2 $target -c project/fixed.c -o other.o
 done

@@ -124,6 +124,108 @@ else
 	not_ok "regions of threads that are gone are used again" "$(stat -c %s counts/*.ppraw) bytes"
 fi
 
+# ---------------------------------------------------------------- static programs
+# Threads of a program that holds the C library count exactly, each in a region of its own: four at once
+# and the program's first one take five regions.
+cat >at_once.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+static volatile _Atomic unsigned int sink;
+static pthread_barrier_t all;
+__attribute__((noinline)) static void step_at_once(unsigned int x) { if (x & 1) sink += x; else sink ^= x; }
+static void *count(void *argument)
+{
+	pthread_barrier_wait(&all);
+	for (unsigned int i = 0; i < 50000; i++)
+		step_at_once(i);
+	pthread_barrier_wait(&all);
+	return argument;
+}
+int main(int argc, char **argv)
+{
+	unsigned int cnt = argc > 1 ? (unsigned int)atoi(argv[1]) : 0;
+	pthread_t threads[4];
+
+	if (cnt > 4 || (cnt && pthread_barrier_init(&all, NULL, cnt)))
+		return 2;
+	for (unsigned int i = 0; i < cnt; i++)
+		if (pthread_create(&threads[i], NULL, count, NULL))
+			return 3;
+	for (unsigned int i = 0; i < cnt; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+END
+cat >apart.cpp <<'END'
+#include <thread>
+static volatile unsigned int sink;
+__attribute__((noinline)) static void step_apart(unsigned int x) { if (x & 1) sink = sink + x; else sink = sink ^ x; }
+int main()
+{
+	std::thread thread([] { for (unsigned int i = 0; i < 1000; i++) step_apart(i); });
+	thread.join();
+}
+END
+for static in -static -static-pie; do
+	if ! "$cc" -O2 $static -pthread at_once.c -o at_once 2>said || ! "$build/bin/pathprof-c++" -O2 $static -pthread apart.cpp -o apart 2>said; then
+		not_ok "threads of a program with $static" "it is not compiled: $(head -n 1 said)"
+		continue
+	fi
+	rm -rf counts counts0
+	mkdir counts counts0
+	PATHPROF_DIR=counts0 ./at_once 0 && PATHPROF_DIR=counts ./at_once 4 2>said
+	status=$?
+	sum=$("$lab" counts --all counts/*.ppraw 2>>said | awk -F '\t' '$2 == "step_at_once" { n += $4 } END { print n }')
+	own=$(($(stat -c %s counts0/*.ppraw) - 4096)) bytes=$(stat -c %s counts/*.ppraw)
+	if [ $status -eq 0 ] && [ "$sum" = 200000 ] && [ "$bytes" = $((4096 + 5 * own)) ]; then
+		ok "four threads of a program with $static"
+	else
+		not_ok "four threads of a program with $static" "status $status, $sum of 200000, $bytes bytes of $((4096 + 5 * own)); $(head -n 1 said)"
+	fi
+	rm -rf counts
+	mkdir counts
+	PATHPROF_DIR=counts ./apart 2>said
+	status=$?
+	sum=$("$lab" counts --all counts/*.ppraw 2>>said | awk -F '\t' '$2 ~ /step_apart/ { n += $4 } END { print n }')
+	if [ $status -eq 0 ] && [ "$sum" = 1000 ]; then
+		ok "std::thread with $static"
+	else
+		not_ok "std::thread with $static" "status $status, $sum of 1000; $(head -n 1 said)"
+	fi
+done
+
+# ---------------------------------------------------------------- rights by a program's file
+# Whoever starts a set-user-id program does not say where its owner writes: it makes no file, says so, and does what
+# it did. Started by its owner it counts.
+as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
+cp counting rightful
+cp "$(command -v id)" who
+chmod 711 "$tmp"
+mkdir open open/counts
+chmod 777 open open/counts
+if [ "$(id -u)" != 0 ]; then
+	echo "skip $name: set-user-id programs: making one takes root"
+elif ! chmod 4755 rightful who || [ "$(as_nobody ./who -u)" != 0 ]; then
+	echo "skip $name: set-user-id programs: $tmp lies on a file system without them"
+else
+	for directory in PATHPROF_DIR="$tmp/open/counts" PATHPROF_DIR=counts NO_DIRECTORY=1; do
+		rm -f open/truth
+		(cd open && as_nobody env "$directory" "$tmp/rightful" truth fork) >out 2>said
+		status=$?
+		read -r _ steps _ < <(od -t u8 open/truth)
+		found=$(find open -name '*.ppraw*' | wc -l)
+		if [ $status -eq 0 ] && [ "$steps" = 111 ] && [ "$found" = 0 ] &&
+			[ "$(grep -c 'paths are not counted: .* rights ' said)" = 1 ] && [ "$(wc -l <said)" = 1 ]; then
+			ok "a set-user-id program does not count for others ($directory)"
+		else
+			not_ok "a set-user-id program ($directory)" "status $status, $steps steps, $found files, it says: $(head -n 1 said)"
+		fi
+	done
+	program=(./rightful)
+	books "a set-user-id program counts for its owner" 0 2 111 fork
+	program=(./counting)
+fi
+
 # ---------------------------------------------------------------- kill -9
 full && kills=200 || kills=12
 killed $kills
@@ -357,6 +459,15 @@ if ! "$lab" counts --binary another "$first" >out 2>said && grep -q 'another pro
 	ok "counts of another build are refused"
 else
 	not_ok "counts of another build are refused" "$(head -n 1 said)"
+fi
+# Their program's name is a file's word: nothing of it reaches the terminal.
+mkdir $'red\e[31m'
+cp counting $'red\e[31m/'
+PATHPROF_DIR=$'red\e[31m' $'red\e[31m/counting' truth threads 1 200
+if ! "$lab" counts --binary another $'red\e[31m'/*.ppraw >out 2>said && grep -q 'another program' said && ! grep -q $'\e' said; then
+	ok "a name with an escape sequence is printed without"
+else
+	not_ok "a name with an escape sequence" "$(head -n 1 said | cat -v)"
 fi
 # A build-id that is longer than readers keep, and one without the padding behind it.
 for bytes in 32 3 40; do

@@ -177,6 +177,24 @@ static void test_refused(void)
 	CU_ASSERT_EQUAL(value, 77);
 }
 
+/* A value above 0 of any number of digits: 0 would mean another thing. */
+static void test_too_small(void)
+{
+	uint64_t value = 77;
+
+	CU_ASSERT_EQUAL(pp_span_parse("0.9ns", &value), -ERANGE);
+	CU_ASSERT_EQUAL(pp_span_parse("0.0000000009d", &value), -ERANGE);
+	CU_ASSERT_EQUAL(pp_size_parse("0.5", &value), -ERANGE);
+	CU_ASSERT_EQUAL(pp_size_parse("0.0000000005G", &value), -ERANGE);
+	CU_ASSERT_EQUAL(pp_percent_parse("0.00009%", &value), -ERANGE);
+	CU_ASSERT_EQUAL(pp_decimal_parse("0.0000000000000000000001", &value), -ERANGE);
+	CU_ASSERT_EQUAL(value, 77);
+	CU_ASSERT_EQUAL(pp_decimal_parse("0.000000000000", &value), 0);
+	CU_ASSERT_EQUAL(value, 0);
+	CU_ASSERT_EQUAL(pp_decimal_parse("1.0000000000000000000001", &value), 0);
+	CU_ASSERT_EQUAL(value, 1000000);
+}
+
 static const struct unit_test tests[] = {
 	{"spans have every unit that systemd.time(7) names", test_spans},
 	{"sizes are powers of 1024, however they are written", test_sizes},
@@ -184,5 +202,6 @@ static const struct unit_test tests[] = {
 	{"spans agree with floating point", test_spans_against_doubles},
 	{"what is formatted reads back", test_format_round_trip},
 	{"what is no value, or too large, leaves the output alone", test_refused},
+	{"what is more than 0 is never taken for 0", test_too_small},
 };
 UNIT_SUITE(units, tests)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/controls.h"
 #include "base/units.h"
 
 void lab_input_init(struct lab_input *in, char **files, int file_cnt)
@@ -112,11 +113,15 @@ uint64_t lab_decimal(const struct lab_input *in, size_t column, uint64_t max, co
 	return value;
 }
 
+/* Names come out of files of others: nothing of them may reach into a terminal. */
 static void complain(const char *format, va_list args)
 {
+	char text[2048];
+
+	vsnprintf(text, sizeof(text), format, args);
+	pp_controls_replace(text, strlen(text), '?');
 	fflush(stdout);
-	fputs("pathprof-lab: ", stderr);
-	vfprintf(stderr, format, args);
+	fprintf(stderr, "pathprof-lab: %s", text);
 }
 
 void lab_malformed(const struct lab_input *in, const char *format, ...)

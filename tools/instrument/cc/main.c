@@ -16,6 +16,7 @@
 
 #define PLUGIN      "counting-plugin-22.so"
 #define RUNTIME     "libpathprof-counting.a"
+#define THREADS     "libpathprof-counting-threads.a"
 #define INTERESTING "--pathprof-interesting="
 #define FOLLOWING   "--pathprof-interprocedural="
 #define DEPTH       ",depth="
@@ -351,18 +352,30 @@ static void add_early(struct invocation *in)
 	add(in, "--end-no-unused-arguments");
 }
 
-/*
- * By -Xlinker: an input of clang's own would be taken for source after -x c. A file of arguments
- * may say -c.
- */
+/* By -Xlinker: an input of clang's own would be taken for source after -x c. */
+static void add_archive(struct invocation *in, const char *name)
+{
+	add(in, "-Xlinker");
+	add_path(in, "", name);
+}
+
+/* The C++ library may be the only one to call it, and comes after the runtime. */
+static void add_static_threads(struct invocation *in)
+{
+	add(in, "-Wl,--wrap=pthread_create");
+	add(in, "-Wl,-u,__wrap_pthread_create");
+}
+
+/* A file of arguments may say -c. */
 static void add_linking(struct invocation *in)
 {
 	add(in, "--start-no-unused-arguments");
-	add(in, "-Xlinker");
-	add_path(in, "", RUNTIME);
+	if (!in->is_static)
+		add_archive(in, THREADS);
+	add_archive(in, RUNTIME);
 	add(in, "-Wl,--build-id");
 	if (in->is_static) {
-		add(in, "-Wl,--wrap=pthread_create");
+		add_static_threads(in);
 	} else if (!in->is_library) {
 		/* Libraries call it too, and have to find the one in the program. */
 		add(in, "-Wl,-u,pthread_create");

@@ -159,13 +159,21 @@ static void follow_calls(struct unit *unit)
 	pathprof_interesting_free(ran);
 }
 
+/* Whether a target's name begins with this one of an architecture. */
+static bool is_of(const char *target, const char *architecture)
+{
+	size_t len = strlen(architecture);
+
+	return strncmp(target, architecture, len) == 0 && (target[len] == '-' || !target[len]);
+}
+
 /* The code that programs count with is of x86-64, and has places of eight bytes. */
 static void check_target(LLVMModuleRef module)
 {
 	const char *target = LLVMGetTarget(module);
 	size_t bytes;
 
-	if (strncmp(target, "x86_64-", strlen("x86_64-")) == 0 &&
+	if ((is_of(target, "x86_64") || is_of(target, "amd64")) &&
 	    LLVMPointerSize(LLVMGetModuleDataLayout(module)) == sizeof(uint64_t))
 		return;
 	fprintf(stderr,

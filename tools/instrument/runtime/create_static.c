@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
-/* In front of the C library's in a program that holds it: the linker is given --wrap. */
+/*
+ * In front of the C library's in a program that holds it: the linker is given --wrap. No other
+ * pthread_create() may lie in this archive, for __real_pthread_create() would be that one.
+ */
 #include "create.h"
 
 counts_create_fn __real_pthread_create, __wrap_pthread_create;

@@ -5,12 +5,15 @@
  * it is called NAME.ppraw.new, and who made that may take the name: a kill in between leaves at
  * most a file that is not taken for one of counts.
  *
+ * A program that has rights by its file, as one that is set-user-id, makes none.
+ *
  * No descriptor is held: programs close those they do not know, and their numbers come to mean
  * something else. A region is appended by opening the file by its name once more; where that fails,
  * as after chroot(), the file stays as long as it is.
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 
 #include "counts.h"
 #include "kernel.h"
@@ -144,6 +147,23 @@ static bool are_errors_read(void)
 
 	return kernel_identify(2, &identity) == 0 && identity.st_dev == errors.device &&
 	       identity.st_ino == errors.inode;
+}
+
+/* Whoever starts such a program would choose where its owner writes, by PATHPROF_DIR or by the
+ * directory that they are in. */
+static bool has_rights_of_others(void)
+{
+	return getauxval(AT_SECURE) != 0;
+}
+
+static void complain_of_rights(void)
+{
+	static const char what[] =
+		"pathprof: paths are not counted: this program has rights that whoever started it "
+		"has not (set-user-id, set-group-id, capabilities); its owner may start it\n";
+
+	if (are_errors_read())
+		kernel_write(2, what, sizeof(what) - 1);
 }
 
 static void complain(int error)
@@ -290,6 +310,10 @@ static bool make(void)
 bool counts_file_make(void)
 {
 	remember_errors();
+	if (has_rights_of_others()) {
+		complain_of_rights();
+		return false;
+	}
 	remember_directory();
 	return make();
 }
