@@ -182,3 +182,76 @@ bool weights_take(const struct unit *unit, LLVMValueRef function, const struct s
 		must_allocate(SIZE_MAX, 1);
 	return r == 0;
 }
+
+/* ---------------------------------------------------------------- what the optimiser is told */
+
+/* Several ways to one block are one edge, which they share alike. */
+static uint64_t share_of_edge(uint64_t frequency, LLVMValueRef terminator, LLVMBasicBlockRef to)
+{
+	unsigned int cnt = 0;
+
+	for (unsigned int i = 0; i < LLVMGetNumSuccessors(terminator); i++)
+		cnt += LLVMGetSuccessor(terminator, i) == to;
+	return frequency / cnt + (frequency % cnt != 0);
+}
+
+/* Fills a weight for each successor. Returns the largest. */
+static uint64_t find_weights(const struct shape *shape, const struct pathprof_flow *flow,
+			     uint32_t node, const uint64_t *frequency, uint64_t *weights)
+{
+	LLVMValueRef terminator = LLVMGetBasicBlockTerminator(shape->pieces[node].block);
+	uint64_t most = 0;
+
+	for (unsigned int i = 0; i < LLVMGetNumSuccessors(terminator); i++) {
+		LLVMBasicBlockRef block = LLVMGetSuccessor(terminator, i);
+		uint32_t to = shape_block_of(shape, block)->first;
+
+		for (uint32_t e = flow->nodes[node].first_edge;
+		     e < flow->nodes[node + 1].first_edge; e++)
+			if (flow->edges[e].to == to)
+				weights[i] = share_of_edge(frequency[e], terminator, block);
+		most = weights[i] > most ? weights[i] : most;
+	}
+	return most;
+}
+
+/* LLVM's weights have 32 bits. */
+static void put_weights(const struct unit *unit, LLVMValueRef terminator, const uint64_t *weights,
+			unsigned int cnt, uint64_t scale)
+{
+	LLVMTypeRef i32 = LLVMInt32TypeInContext(unit->context);
+	LLVMMetadataRef *words = must_allocate(cnt + 1, sizeof(LLVMMetadataRef)), node;
+
+	words[0] = LLVMMDStringInContext2(unit->context, NAME("branch_weights"));
+	for (unsigned int i = 0; i < cnt; i++)
+		words[i + 1] = LLVMValueAsMetadata(LLVMConstInt(i32, weights[i] / scale, false));
+	node = LLVMMDNodeInContext2(unit->context, words, cnt + 1);
+	LLVMSetMetadata(terminator, LLVMGetMDKindIDInContext(unit->context, NAME("prof")),
+			LLVMMetadataAsValue(unit->context, node));
+	free(words);
+}
+
+static void give_weights(const struct unit *unit, const struct shape *shape,
+			 const struct pathprof_flow *flow, uint32_t node, const uint64_t *frequency)
+{
+	LLVMValueRef terminator = LLVMGetBasicBlockTerminator(shape->pieces[node].block);
+	unsigned int cnt = LLVMGetNumSuccessors(terminator);
+	uint64_t *weights, most;
+
+	if (cnt < 2 ||
+	    LLVMGetMetadata(terminator, LLVMGetMDKindIDInContext(unit->context, NAME("prof"))))
+		return;
+	weights = must_allocate(cnt, sizeof(*weights));
+	most = find_weights(shape, flow, node, frequency, weights);
+	if (most)
+		put_weights(unit, terminator, weights, cnt, most / UINT32_MAX + 1);
+	free(weights);
+}
+
+void weights_give(const struct unit *unit, const struct shape *shape,
+		  const struct pathprof_flow *flow, const uint64_t *frequency)
+{
+	for (uint32_t v = 0; v < flow->node_cnt; v++)
+		if (!shape_goes_on(shape, v))
+			give_weights(unit, shape, flow, v, frequency);
+}
