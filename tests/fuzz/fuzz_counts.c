@@ -5,46 +5,24 @@
  * description, the file of counts; its head is made sound unless the first bit of the length is
  * set.
  *
+ * A description that was read is also sent on as a form, as by a process apart, and that is changed
+ * by the file of counts: triples of a place in it, two bytes, and what it is changed by.
+ *
  * Beyond "no crash": a failure says why; paths are those of their function, each once, and its
- * graph has a flow or is refused.
+ * graph has a flow or is refused. A form that nobody changed is read, and of no other one anything
+ * that is not sound.
  */
-#include <elf.h>
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "fuzz.h"
-#include "pathprof/function_paths.h"
+#include "../../libprofile/src/counts/pp_counted_apart.h"
+#include "../counted_program.h"
 #include "pathprof/path_counts.h"
-
-#define ADDRESS     0x1000
-#define IMAGE_BYTES 4096
-#define ID_BYTES    20
-
-struct elf_file {
-	Elf64_Ehdr header;
-	Elf64_Phdr segment;
-	Elf64_Shdr sections[5];
-	char names[64];
-	struct {
-		Elf64_Nhdr header;
-		char name[4];
-		uint8_t id[ID_BYTES];
-	} note;
-	uint8_t counters[IMAGE_BYTES];
-};
-
-static Elf64_Shdr section(const char *names, const char *name, uint32_t type, uint64_t at,
-			  uint64_t bytes, uint64_t address)
-{
-	return (Elf64_Shdr){.sh_name = (uint32_t)(name - names),
-			    .sh_type = type,
-			    .sh_addr = address,
-			    .sh_offset = at,
-			    .sh_size = bytes,
-			    .sh_addralign = 1};
-}
+#include "sound_counted.h"
 
 static int in_memory(const void *head, size_t head_bytes, const void *rest, size_t rest_bytes)
 {
@@ -57,39 +35,10 @@ static int in_memory(const void *head, size_t head_bytes, const void *rest, size
 
 static int make_elf(const uint8_t *description, size_t bytes)
 {
-	static struct elf_file f;
-	static const char names[] = "\0.names\0.note\0pathprof_counters\0.pathprof";
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 
-	memcpy(f.names, names, sizeof(names));
-	memcpy(f.header.e_ident, ELFMAG, SELFMAG);
-	f.header.e_ident[EI_CLASS] = ELFCLASS64;
-	f.header.e_ident[EI_DATA] = ELFDATA2LSB;
-	f.header.e_ident[EI_VERSION] = EV_CURRENT;
-	f.header.e_type = ET_DYN;
-	f.header.e_machine = EM_X86_64;
-	f.header.e_version = EV_CURRENT;
-	f.header.e_phoff = offsetof(struct elf_file, segment);
-	f.header.e_shoff = offsetof(struct elf_file, sections);
-	f.header.e_ehsize = sizeof(f.header);
-	f.header.e_phentsize = sizeof(f.segment);
-	f.header.e_phnum = 1;
-	f.header.e_shentsize = sizeof(f.sections[0]);
-	f.header.e_shnum = 5;
-	f.header.e_shstrndx = 1;
-	f.note.header = (Elf64_Nhdr){4, ID_BYTES, NT_GNU_BUILD_ID};
-	memcpy(f.note.name, "GNU", 4);
-	f.segment = (Elf64_Phdr){.p_type = PT_NOTE,
-				 .p_offset = offsetof(struct elf_file, note),
-				 .p_filesz = sizeof(f.note),
-				 .p_align = 4};
-	f.sections[1] = section(names, names + 1, SHT_STRTAB, offsetof(struct elf_file, names),
-				sizeof(f.names), 0);
-	f.sections[2] = section(names, names + 8, SHT_NOTE, offsetof(struct elf_file, note),
-				sizeof(f.note), 0);
-	f.sections[3] = section(names, names + 14, SHT_PROGBITS,
-				offsetof(struct elf_file, counters), IMAGE_BYTES, ADDRESS);
-	f.sections[4] = section(names, names + 32, SHT_PROGBITS, sizeof(f), bytes, 0);
-	return in_memory(&f, sizeof(f), description, bytes);
+	REQUIRE(fd >= 0 && counted_program_write(fd, description, bytes) == 0);
+	return fd;
 }
 
 static int make_counts(const uint8_t *bytes, size_t size, int raw)
@@ -104,57 +53,67 @@ static int make_counts(const uint8_t *bytes, size_t size, int raw)
 	u.head = (struct pathprof_counts_head){.magic = PATHPROF_COUNTS_MAGIC,
 					       .version = PATHPROF_COUNTS_VERSION,
 					       .used_bytes = PATHPROF_COUNTS_PAGE + size,
-					       .image_bytes = IMAGE_BYTES,
-					       .build_id_bytes = ID_BYTES};
+					       .image_bytes = COUNTED_PROGRAM_IMAGE_BYTES,
+					       .build_id_bytes = COUNTED_PROGRAM_ID_BYTES,
+					       .build_id = {COUNTED_PROGRAM_ID}};
 	return in_memory(&u, sizeof(u), bytes, size);
 }
 
-static void look_at_paths(const struct pathprof_counted *counted, uint32_t function)
-{
-	uint32_t cnt;
-	const struct pathprof_counted_function *f =
-		&pathprof_counted_functions(counted, &cnt)[function];
-	struct pathprof_counted_path *paths;
-	size_t path_cnt;
+/* ---------------------------------------------------------------- forms */
 
-	REQUIRE(pathprof_counted_paths(counted, function, &paths, &path_cnt) == 0);
-	for (size_t i = 0; i < path_cnt; i++) {
-		REQUIRE(paths[i].id < f->path_cnt);
-		REQUIRE(i == 0 || paths[i - 1].id < paths[i].id);
-	}
-	free(paths);
+static void read_form(const char *form, size_t bytes, bool whole)
+{
+	struct pathprof_counted *counted = calloc(1, sizeof(*counted));
+	int r;
+
+	REQUIRE(counted);
+	r = pp_form_read(counted, form, bytes);
+	REQUIRE(r == 0 || (r == -EBADMSG && !whole));
+	if (r == 0)
+		require_sound_form(counted, sizeof(struct counted_program));
+	pathprof_counted_free(counted);
 }
 
-static void look_at_graph(const struct pathprof_counted_function *f)
+/* Counters of clang's have a place each: a description of more is long, its form may be short. */
+static bool is_whole(const struct pathprof_counted *counted, size_t bytes)
 {
-	struct pathprof_function_paths *paths;
-	struct pathprof_flow flow;
+	bool whole = true;
 
-	if (pathprof_flow_init_arcs(&flow, f->node_cnt, f->arcs, f->arc_cnt) < 0)
-		return;
-	REQUIRE(pathprof_function_paths_new(&paths, &flow, PATHPROF_CUT_BACK_EDGES) == 0);
-	pathprof_function_paths_free(paths);
-	pathprof_flow_release(&flow);
+	for (uint32_t f = 0; f < counted->function_cnt; f++)
+		whole &= counted->functions[f].profile_counter_cnt <=
+			 bytes / sizeof(struct pathprof_counted_place);
+	return whole;
 }
 
-static void run(const char *elf, const char *counts)
+static void change_form(struct pathprof_counted *counted, const uint8_t *changes, size_t size)
 {
-	const struct pathprof_counted_function *functions;
+	char *form = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&form, &bytes);
+
+	REQUIRE(out && pp_form_write(counted, out) == 0 && fclose(out) == 0);
+	read_form(form, bytes, is_whole(counted, bytes));
+	for (; size >= 3; size -= 3, changes += 3)
+		form[(changes[0] | changes[1] << 8) % bytes] ^= (char)changes[2];
+	read_form(form, bytes, false);
+	free(form);
+}
+
+/* ---------------------------------------------------------------- */
+
+static void run(const char *elf, const char *counts, const uint8_t *changes, size_t size)
+{
 	struct pathprof_error error = {""};
 	struct pathprof_counted *counted;
-	uint32_t cnt;
 
 	if (pathprof_counted_open(&counted, elf, &error) < 0) {
 		REQUIRE(error.text[0]);
 		return;
 	}
-	functions = pathprof_counted_functions(counted, &cnt);
 	if (pathprof_counted_add(counted, counts, NULL, &error) < 0)
 		REQUIRE(error.text[0]);
-	for (uint32_t f = 0; f < cnt; f++) {
-		look_at_paths(counted, f);
-		look_at_graph(&functions[f]);
-	}
+	require_sound_counted(counted);
+	change_form(counted, changes, size);
 	pathprof_counted_free(counted);
 }
 
@@ -175,7 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	counts_fd = make_counts(data + bytes, size - bytes, length & 1);
 	snprintf(elf, sizeof(elf), "/proc/self/fd/%d", elf_fd);
 	snprintf(counts, sizeof(counts), "/proc/self/fd/%d", counts_fd);
-	run(elf, counts);
+	run(elf, counts, data + bytes, size - bytes);
 	close(elf_fd);
 	close(counts_fd);
 	return 0;

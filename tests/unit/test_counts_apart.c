@@ -4,17 +4,15 @@
  * of it as of reading them here, and what that process makes up is refused.
  */
 #include "../../libprofile/src/counts/pp_counted_apart.h"
+#include "../counted_program.h"
 #include "unit.h"
 
-#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ADDRESS     0x1000
-#define IMAGE_BYTES 4096
-#define ID_BYTES    20
 #define COUNTER_CNT 8
 
 /* ---------------------------------------------------------------- a description */
@@ -101,7 +99,7 @@ static void put_warm(struct text *t)
 
 static void put_functions(struct text *t)
 {
-	put_u64(t, ADDRESS);
+	put_u64(t, COUNTED_PROGRAM_ADDRESS);
 	put_u64(t, COUNTER_CNT);
 	put_string(t, "unit.c");
 	put_u32(t, 2);
@@ -127,83 +125,21 @@ static void put_unit(struct text *t)
 
 /* ---------------------------------------------------------------- files */
 
-struct elf_file {
-	Elf64_Ehdr header;
-	Elf64_Phdr segment;
-	Elf64_Shdr sections[4];
-	char names[64];
-	struct {
-		Elf64_Nhdr header;
-		char name[4];
-		uint8_t id[ID_BYTES];
-	} note;
-	uint8_t counters[IMAGE_BYTES];
-	struct text description;
-};
-
-static Elf64_Shdr section(uint32_t name, uint32_t type, uint64_t at, uint64_t bytes,
-			  uint64_t address)
-{
-	return (Elf64_Shdr){.sh_name = name,
-			    .sh_type = type,
-			    .sh_addr = address,
-			    .sh_offset = at,
-			    .sh_size = bytes,
-			    .sh_addralign = 1};
-}
-
-static void fill_sections(struct elf_file *f)
-{
-	static const char names[] =
-		"\0.names\0" PATHPROF_COUNTERS_SECTION "\0" PATHPROF_DESCRIPTION_SECTION;
-	uint32_t counters = 8, description = counters + sizeof(PATHPROF_COUNTERS_SECTION);
-
-	memcpy(f->names, names, sizeof(names));
-	f->sections[1] =
-		section(1, SHT_STRTAB, offsetof(struct elf_file, names), sizeof(f->names), 0);
-	f->sections[2] = section(counters, SHT_PROGBITS, offsetof(struct elf_file, counters),
-				 IMAGE_BYTES, ADDRESS);
-	f->sections[3] =
-		section(description, SHT_PROGBITS, offsetof(struct elf_file, description.bytes),
-			f->description.len, 0);
-}
-
-static void fill_elf(struct elf_file *f)
-{
-	f->header = (Elf64_Ehdr){
-		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-		.e_type = ET_DYN,
-		.e_machine = EM_X86_64,
-		.e_version = EV_CURRENT,
-		.e_phoff = offsetof(struct elf_file, segment),
-		.e_shoff = offsetof(struct elf_file, sections),
-		.e_ehsize = sizeof(f->header),
-		.e_phentsize = sizeof(f->segment),
-		.e_phnum = 1,
-		.e_shentsize = sizeof(f->sections[0]),
-		.e_shnum = 4,
-		.e_shstrndx = 1,
-	};
-	f->note.header = (Elf64_Nhdr){4, ID_BYTES, NT_GNU_BUILD_ID};
-	memcpy(f->note.name, "GNU", 4);
-	f->note.id[0] = 1;
-	f->segment = (Elf64_Phdr){.p_type = PT_NOTE,
-				  .p_offset = offsetof(struct elf_file, note),
-				  .p_filesz = sizeof(f->note),
-				  .p_align = 4};
-	put_unit(&f->description);
-	fill_sections(f);
-}
-
-static const char *saved(const char *name, const void *bytes, size_t len)
+static const char *path_of(const char *name)
 {
 	static char paths[4][300];
 	static unsigned int next;
 	char *path = paths[next++ % 4];
-	FILE *file;
 
 	snprintf(path, sizeof(paths[0]), "%s/%s", unit_tmpdir(), name);
-	file = fopen(path, "we");
+	return path;
+}
+
+static const char *saved(const char *name, const void *bytes, size_t len)
+{
+	const char *path = path_of(name);
+	FILE *file = fopen(path, "we");
+
 	CU_ASSERT_FATAL(file && fwrite(bytes, 1, len, file) == len);
 	fclose(file);
 	return path;
@@ -211,11 +147,15 @@ static const char *saved(const char *name, const void *bytes, size_t len)
 
 static const char *program(void)
 {
-	static struct elf_file f;
+	const char *path = path_of("program");
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	struct text description = {.len = 0};
 
-	f = (struct elf_file){.description.len = 0};
-	fill_elf(&f);
-	return saved("program", &f, sizeof(f));
+	put_unit(&description);
+	CU_ASSERT_FATAL(fd >= 0);
+	CU_ASSERT_EQUAL_FATAL(counted_program_write(fd, description.bytes, description.len), 0);
+	close(fd);
+	return path;
 }
 
 /* One thread's counts: paths 0 and 2 of the first function, path 5 and cold ones of the second. */
@@ -232,11 +172,11 @@ static const char *counts_of(uint8_t build)
 	f.head = (struct pathprof_counts_head){.magic = PATHPROF_COUNTS_MAGIC,
 					       .version = PATHPROF_COUNTS_VERSION,
 					       .used_bytes = sizeof(f),
-					       .image_bytes = IMAGE_BYTES,
+					       .image_bytes = COUNTED_PROGRAM_IMAGE_BYTES,
 					       .pid = 42,
 					       .start_ns = 1000,
 					       .lost_cnt = 3,
-					       .build_id_bytes = ID_BYTES,
+					       .build_id_bytes = COUNTED_PROGRAM_ID_BYTES,
 					       .build_id = {build},
 					       .object = "/bin/program"};
 	memcpy(f.bytes + PATHPROF_COUNTS_PAGE, &region, sizeof(region));
@@ -317,7 +257,7 @@ static void test_descriptions(void)
 		compare_function(&here->functions[i], &apart->functions[i]);
 	CU_ASSERT_STRING_EQUAL(apart->functions[0].name, "array?[m");
 	CU_ASSERT(pathprof_build_id_equal(&here->build_id, &apart->build_id));
-	CU_ASSERT_EQUAL(apart->image_bytes, IMAGE_BYTES);
+	CU_ASSERT_EQUAL(apart->image_bytes, COUNTED_PROGRAM_IMAGE_BYTES);
 	CU_ASSERT_EQUAL(apart->left_out_cnt, 5);
 	CU_ASSERT_EQUAL_FATAL(apart->missing_cnt, 1);
 	CU_ASSERT_STRING_EQUAL(apart->missing[0], "missing");
@@ -346,7 +286,7 @@ static void test_counts(void)
 {
 	struct pathprof_counted *here = open_here(), *apart = open_apart();
 	struct pathprof_counts_run run[3] = {{.pid = 0}};
-	const char *counts = counts_of(1);
+	const char *counts = counts_of(COUNTED_PROGRAM_ID);
 	struct pathprof_error error = {""};
 
 	for (uint64_t times = 1; times <= 2; times++) {
@@ -373,7 +313,7 @@ static void test_refused(void)
 {
 	struct pathprof_counted *here = open_here(), *apart = open_apart(), *none = NULL;
 	struct pathprof_error a = {""}, b = {""};
-	const char *counts = counts_of(2);
+	const char *counts = counts_of(COUNTED_PROGRAM_ID + 1);
 	struct pathprof_counts_run run;
 
 	CU_ASSERT_EQUAL(pathprof_counted_add(here, counts, NULL, &a), -ESTALE);
@@ -386,7 +326,7 @@ static void test_refused(void)
 	CU_ASSERT_EQUAL(pathprof_counts_run_apart(counts, &run, &b), -EBADMSG);
 	CU_ASSERT_STRING_EQUAL(a.text, b.text);
 	/* The process is none the worse. */
-	CU_ASSERT_EQUAL(pathprof_counted_add(apart, counts_of(1), NULL, &b), 0);
+	CU_ASSERT_EQUAL(pathprof_counted_add(apart, counts_of(COUNTED_PROGRAM_ID), NULL, &b), 0);
 	check_counts(apart, 1);
 	CU_ASSERT(pathprof_counted_open(&none, counts, &a) < 0);
 	CU_ASSERT(pathprof_counted_open_apart(&none, counts, &b) < 0);

@@ -19,7 +19,7 @@ static int open_same_build(struct pathprof_counted **ret_counted,
 			   struct pathprof_error *error)
 {
 	struct pathprof_build_id id;
-	int r = pathprof_counted_open(ret_counted, file, error);
+	int r = apart_open_counted(ret_counted, file, error);
 
 	if (r < 0)
 		return r;
