@@ -351,7 +351,7 @@ key = lambda cfg: [(x["start"], x["weight"], [(e["to"], e["taken"]) for e in x["
 assert key(a) == key(b)
 END
 rm work.debug
-run 1 cfg compute
+run 1 cfg compute@work
 grep -q 'BINARY+0xOFFSET' said || fail "no word about offsets"
 for word in "$start" "work+$start" "$start@work"; do
 	run 0 cfg "$word"
