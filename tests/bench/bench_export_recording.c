@@ -383,6 +383,8 @@ static int export_file(const char *name, const char *binary, const char *out)
 		r = pathprof_recording_open(&recording, PATHPROF_FORMAT_PERF_DATA, fd, name, &sink,
 					    &error);
 	}
+	if (r == 0)
+		pathprof_recording_branches_set_recording(branches, recording);
 	while (r == 0 && (r = pathprof_recording_read(recording, &error)) > 0)
 		r = 0;
 	if (r == 0)

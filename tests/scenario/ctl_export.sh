@@ -60,7 +60,7 @@ exported() { # FORMAT OPTIONS...: the same by -o and on standard output, and wha
 		cat said
 		return 1
 	}
-	grep -vE '^pathprofctl: (counts are |[0-9]+ branches read, [0-9]+ used |density [0-9.]+)' said >verdict
+	grep -vE '^pathprofctl: (counts are |[0-9]+ branches read, [0-9]+ used |.*: of [0-9]+ branches |density [0-9.]+)' said >verdict
 	case $format in
 	folded | pprof | csv) [ ! -s verdict ] || { echo "said: $(cat verdict)"; return 1; } ;;
 	*) [ "$(wc -l <verdict)" -eq 1 ] && grep -qE 'enough samples: [0-9]+ of its|few samples: .* times as much' verdict ||
@@ -275,6 +275,15 @@ else
 fi
 cp program nameless && strip -s nameless
 fails 1 "has a symbol.*perf2bolt --allow-stripped" "${to[@]}" --recording recorded --file nameless
+# What is left of a library that was stripped has names for some of its code alone.
+if strip -s -K main -o partly program &&
+	"$ctl" export -F bolt-fdata -o out --max-loss 100 --recording recorded --file partly 2>said &&
+	grep -q 'partly: of [0-9]* branches [1-9][0-9]* outside any symbol ([0-9.]* %) are left out' said &&
+	grep -q ' branches read, .*left out:.* [1-9][0-9]* outside any symbol ([0-9.]* %)' said; then
+	ok "$name: branches outside any symbol are counted"
+else
+	not_ok "$name: branches outside any symbol" "$(cat said)"
+fi
 fails 1 "nowhere/out" -F bolt-fdata -o nowhere/out --recording recorded --file program
 fails 2 "recording needs --file" "${to[@]}" --recording recorded
 fails 2 "read whole" "${to[@]}" --recording recorded --file program --binary program

@@ -9,19 +9,20 @@
 #include "two_functions.h"
 #include "unit.h"
 
-void export_world_begin_with(struct export_world *w, bool named)
+void export_world_begin_as(struct export_world *w, enum export_world_names names)
 {
 	static struct elf_writer writer;
 
 	elf_writer_init(&writer);
 	memcpy(writer.text, two_functions, sizeof(two_functions));
-	if (named) {
+	if (names != EXPORT_WORLD_NAMELESS)
 		elf_writer_symbol(&writer, "f", 0, 0x14, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC));
-		elf_writer_symbol(&writer, "g", 0x20, 2, ELF64_ST_INFO(STB_LOCAL, STT_FUNC));
-	} else {
+	else
 		elf_writer_frame(&writer, 0, 0x14, -1, "", 0);
+	if (names == EXPORT_WORLD_NAMED)
+		elf_writer_symbol(&writer, "g", 0x20, 2, ELF64_ST_INFO(STB_LOCAL, STT_FUNC));
+	else
 		elf_writer_frame(&writer, 0x20, 2, -1, "", 0);
-	}
 	*w = (struct export_world){.code = elf_writer_open(&writer)};
 	CU_ASSERT_EQUAL_FATAL(pathprof_graph_build(&w->graph, w->code, NULL, NULL, &w->error), 0);
 	CU_ASSERT_EQUAL_FATAL(pathprof_branch_profile_init(&w->profile, &w->graph->build_id), 0);
@@ -29,7 +30,7 @@ void export_world_begin_with(struct export_world *w, bool named)
 
 void export_world_begin(struct export_world *w)
 {
-	export_world_begin_with(w, true);
+	export_world_begin_as(w, EXPORT_WORLD_NAMED);
 }
 
 void export_world_end(struct export_world *w)

@@ -17,9 +17,11 @@ struct export_world {
 	struct pathprof_error error;
 };
 
+/* Of the two functions have a symbol: both, the first alone, none. Others have a frame. */
+enum export_world_names { EXPORT_WORLD_NAMED, EXPORT_WORLD_PARTLY_NAMED, EXPORT_WORLD_NAMELESS };
+
 void export_world_begin(struct export_world *w);
-/* With symbols, or with frames alone. */
-void export_world_begin_with(struct export_world *w, bool named);
+void export_world_begin_as(struct export_world *w, enum export_world_names names);
 void export_world_end(struct export_world *w);
 
 /* By offsets in the text, or PATHPROF_OUTSIDE. */

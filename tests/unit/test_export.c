@@ -329,7 +329,7 @@ static void test_folded_nameless(void)
 	struct export_world w;
 	char want[256], id[PATHPROF_BUILD_ID_TEXT_LEN];
 
-	export_world_begin_with(&w, false);
+	export_world_begin_as(&w, EXPORT_WORLD_NAMELESS);
 	export_world_range(&w, 0x02, 0x0c, false, 5);
 	export_world_range(&w, 0x20, 0x21, false, 4);
 	export_world_settle(&w);
@@ -365,7 +365,7 @@ static void test_fdata_nameless(void)
 	size_t size = 1;
 	int rc;
 
-	export_world_begin_with(&w, false);
+	export_world_begin_as(&w, EXPORT_WORLD_NAMELESS);
 	export_world_branch(&w, 0x0a, 0x02, 30, 3);
 	export_world_branch(&w, PATHPROF_OUTSIDE, 0x00, 10, 0);
 	export_world_range(&w, 0x02, 0x0c, false, 5);
@@ -378,6 +378,30 @@ static void test_fdata_nameless(void)
 			      "B 40100a 401002 30 3\n"
 			      "B X:0 401000 10 0\n"
 			      "F 401002 40100c 5\n"));
+	export_world_end(&w);
+}
+
+/* One of the two functions alone has a symbol, as in a library with its dynamic symbols alone. */
+static void test_fdata_partly_named(void)
+{
+	struct pathprof_export_names names = {0};
+	const struct pathprof_export_options options = {.names = &names};
+	struct export_world w;
+
+	export_world_begin_as(&w, EXPORT_WORLD_PARTLY_NAMED);
+	export_world_branch(&w, 0x0a, 0x02, 30, 3);
+	export_world_branch(&w, 0x0d, 0x20, 4, 0);
+	export_world_branch(&w, PATHPROF_OUTSIDE, 0x20, 1, 0);
+	export_world_branch(&w, PATHPROF_OUTSIDE, 0x00, 10, 0);
+	export_world_branch(&w, 0x21, 0x12, 4, 0); /* a return, of which fdata has none */
+	export_world_settle(&w);
+	CU_ASSERT_TRUE(writes(&w, PATHPROF_FORMAT_BOLT_FDATA, &options,
+			      "1 f a 1 f 2 3 30\n"
+			      "1 f d 0 [unknown] 0 0 4\n"
+			      "0 [unknown] 0 1 f 0 0 10\n"));
+	CU_ASSERT_EQUAL(names.branches, 30 + 4 + 1 + 10);
+	CU_ASSERT_EQUAL(names.nameless, 1);
+	CU_ASSERT_EQUAL(names.half, 4);
 	export_world_end(&w);
 }
 
@@ -840,6 +864,7 @@ static const struct unit_test tests[] = {
 	{"functions without a symbol are the binary and their start", test_folded_nameless},
 	{"a folded stack has the build-id of a binary with a long name", test_folded_long_name},
 	{"fdata of functions without a symbol is refused", test_fdata_nameless},
+	{"fdata counts the branches that no symbol has", test_fdata_partly_named},
 	{"folded stacks have callers, and the parts add up", test_folded_callers},
 	{"folded stacks count CPU time where a clock ran", test_folded_time},
 	{"an export says what it counts, and out of what", test_figure},

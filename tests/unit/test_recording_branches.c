@@ -10,11 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../../libprofile/src/code/pp_code.h"
 #include "../../libprofile/src/recording/pp_import_counts.h"
 #include "elf_writer.h"
 #include "pathprof/recording_branches.h"
+#include "reading.h"
 #include "test_store.h"
 #include "two_functions.h"
 #include "unit.h"
@@ -703,6 +705,34 @@ static void test_errors(void)
 	end(&w);
 }
 
+/* As `import` has it: the first event with stacks decides, those of its basis join. */
+static void test_events(void)
+{
+	static const char text[] = "  7/7  1.000000: cycles: 401004 0x40100a/0x401002/P/-/-/0\n"
+				   "  7/7  2.000000: branches: 401004 0x401012/0x40100c/P/-/-/0\n"
+				   "  7/7  3.000000: cpu-clock: 401004 0x40100a/0x401002/P/-/-/0\n";
+	struct pathprof_recording *recording;
+	struct world w;
+	int fd = reading_file(text, strlen(text)), r;
+
+	begin_as(&w, PATHPROF_FORMAT_PERF_SCRIPT);
+	CU_ASSERT_EQUAL_FATAL(pathprof_recording_open(&recording, PATHPROF_FORMAT_PERF_SCRIPT, fd,
+						      "text", &w.sink, &w.error),
+			      0);
+	pathprof_recording_branches_set_recording(w.branches, recording);
+	do {
+		r = pathprof_recording_read(recording, &w.error);
+	} while (r > 0);
+	CU_ASSERT_EQUAL(r, 0);
+	CU_ASSERT_EQUAL(finish(&w), 0);
+	CU_ASSERT_EQUAL(branch_count(&w, 0x0a, 0x02), 2);
+	CU_ASSERT_EQUAL(branch_count(&w, 0x12, 0x0c), 0);
+	CU_ASSERT_EQUAL(left_out(&w, PATHPROF_LEDGER_OTHER_EVENT), 1);
+	pathprof_recording_free(recording);
+	close(fd);
+	end(&w);
+}
+
 /* Another build's addresses are not this file's own. */
 static void test_text_of_another_build(void)
 {
@@ -789,6 +819,7 @@ static const struct unit_test tests[] = {
 	{"a table that is full is emptied and nothing is lost", test_full_table},
 	{"errors say what is missing, and both build-ids", test_errors},
 	{"text without mappings has the file's addresses", test_text_without_mappings},
+	{"samples of an event of another basis are left out", test_events},
 	{"text of another build is refused", test_text_of_another_build},
 	{"counts of a counted format are taken as they are", test_counts},
 	{"code, graph and profile are of one binary", test_one_binary},

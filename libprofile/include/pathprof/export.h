@@ -51,12 +51,20 @@ struct pathprof_export_callers {
 	size_t called_cnt;
 };
 
+/* The branches that a format would hold, and those without a name in it: of bolt-fdata alone. */
+struct pathprof_export_names {
+	uint64_t branches;
+	uint64_t nameless; /* left out: neither end is in a symbol */
+	uint64_t half;     /* one end is [unknown], although it is in the binary */
+};
+
 struct pathprof_export_options {
 	bool old_autofdo;   /* autofdo-text: addresses as AutoFDO before 0.20 counts them */
 	bool bolt_branches; /* bolt-preagg: lines B, F and f, all that LLVM up to 19 reads */
 	bool json;          /* csv: JSON instead */
 	bool runs;          /* folded, pprof: instructions that ran, not CPU time, come first */
 	const struct pathprof_export_callers *callers; /* folded, pprof; NULL: not known */
+	struct pathprof_export_names *names;           /* by bolt-fdata; NULL: nobody asks */
 };
 
 /*

@@ -15,17 +15,18 @@
 extern "C" {
 #endif
 
-/* Of these nobody asked, or they are no branches: nothing is lost with them. The last two are
+/* Of these nobody asked, or they are no branches: nothing is lost with them. The last three are
  * losses. */
 #define PATHPROF_LEDGER_REASONS(X)                                                                 \
 	X(KERNEL, "kernel", false)       /* one end is in the kernel */                            \
 	X(OUTSIDE, "other files", false) /* not of the binary that is exported */                  \
 	X(OTHER_EVENT, "events of another kind", false)                                            \
-	X(EMPTY, "empty", false)       /* an address is 0: no entry there */                       \
-	X(REPEATED, "repeated", false) /* the newest is the one before again */                    \
-	X(ABORTED, "aborted", false)   /* a transaction was given up there */                      \
-	X(UNTAKEN, "not taken", false) /* foreseen wrongly, or not taken */                        \
-	X(UNMAPPED, "unmapped", true)  /* an end is in nothing that is mapped */                   \
+	X(EMPTY, "empty", false)                /* an address is 0: no entry there */              \
+	X(REPEATED, "repeated", false)          /* the newest is the one before again */           \
+	X(ABORTED, "aborted", false)            /* a transaction was given up there */             \
+	X(UNTAKEN, "not taken", false)          /* foreseen wrongly, or not taken */               \
+	X(UNMAPPED, "unmapped", true)           /* an end is in nothing that is mapped */          \
+	X(NAMELESS, "outside any symbol", true) /* the format names places by symbols */           \
 	X(NOBODY, "processes beyond the bound", true)
 
 #define PATHPROF_LEDGER_NAME_(name, text, is_loss) PATHPROF_LEDGER_##name,

@@ -9,6 +9,7 @@
  *     pathprof_recording_branches_new(&branches, format, code, graph, &profile, &error);
  *     pathprof_recording_branches_sink(branches, &sink);
  *     pathprof_recording_open(&recording, format, fd, name, &sink, &error);
+ *     pathprof_recording_branches_set_recording(branches, recording);
  *     while ((r = pathprof_recording_read(recording, &error)) > 0)
  *             ;
  *     pathprof_recording_branches_finish(branches, recording, &error);
@@ -77,6 +78,13 @@ int pathprof_recording_branches_new(struct pathprof_recording_branches **ret_bra
 void pathprof_recording_branches_free(struct pathprof_recording_branches *branches);
 void pathprof_recording_branches_sink(struct pathprof_recording_branches *branches,
 				      struct pathprof_recording_sink *ret_sink);
+/*
+ * Who knows what the events are, before the first sample: the first with branch stacks decides
+ * whether clocks or branches were sampled, and samples of the other kind are left out, as by
+ * `import`. Without it all events count.
+ */
+void pathprof_recording_branches_set_recording(struct pathprof_recording_branches *branches,
+					       const struct pathprof_recording *recording);
 /*
  * At the end of the recording (NULL: it is not known): what is counted goes into the profile, and
  * where it comes from. The error's line says what to do. -ESTALE: it was recorded with another

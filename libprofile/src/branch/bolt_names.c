@@ -149,6 +149,14 @@ static bool is_named_stub(const struct pathprof_graph *g, const struct pathprof_
 	return (f->flags & PATHPROF_FUNCTION_PLT) && strchr(g->names + f->name, '@');
 }
 
+bool pp_is_stub(const struct pathprof_graph *graph, uint64_t offset)
+{
+	uint32_t b = pathprof_graph_block_at(graph, offset);
+
+	return b != PATHPROF_GRAPH_NONE &&
+	       (graph->functions[graph->blocks[b].function].flags & PATHPROF_FUNCTION_PLT);
+}
+
 const struct pathprof_graph_function *pp_stub_at(const struct pathprof_graph *graph,
 						 uint64_t offset)
 {

@@ -40,6 +40,8 @@ static inline uint32_t pp_bolt_names_number(const struct pp_bolt_names *names,
  */
 const struct pp_symbol *pp_bolt_names_find(const struct pp_bolt_names *names, const char *name);
 
+/* Whether offset lies in a stub of the linker, with a name or without. */
+bool pp_is_stub(const struct pathprof_graph *graph, uint64_t offset);
 /* The stub's function when offset lies in one that has a name; NULL. */
 const struct pathprof_graph_function *pp_stub_at(const struct pathprof_graph *graph,
 						 uint64_t offset);

@@ -4,7 +4,8 @@
  *
  *     1 FROM-FUNCTION OFFSET 1 TO-FUNCTION OFFSET MISPREDICTS COUNT
  *
- * with `0 [unknown] 0` in place of an end that is in no function; a line has one such end at most.
+ * with `0 [unknown] 0` in place of an end that is in no function; a line has one such end at most:
+ * branches with two are left out and counted, as those of a library with its dynamic symbols alone.
  * Local functions have a number behind their name, as BOLT names them: the first of that name /1.
  * Returns are left out, as perf2bolt does.
  *
@@ -104,6 +105,36 @@ static void put(const struct writing *w, uint64_t from, uint64_t to, uint64_t mi
 	fprintf(w->x->file, "%" PRIu64 " %" PRIu64 "\n", mispredicted, count);
 }
 
+/* An end that lies in the binary and has no name there. BOLT has none for the linker's first stub.
+ */
+static bool is_lost(const struct pp_export *x, uint64_t offset, bool named)
+{
+	return offset != PATHPROF_OUTSIDE && !named && !pp_is_stub(x->graph, offset);
+}
+
+static void count_names(const struct pp_export *x, const struct pathprof_branch_count *b)
+{
+	struct pathprof_export_names *names = x->options.names;
+	bool from = is_named(x, b->from), to = is_named(x, b->to);
+
+	names->branches = pp_count_sum(names->branches, b->count);
+	if (!is_lost(x, b->from, from) && !is_lost(x, b->to, to))
+		return;
+	if (from || to)
+		names->half = pp_count_sum(names->half, b->count);
+	else
+		names->nameless = pp_count_sum(names->nameless, b->count);
+}
+
+static void put_branch(const struct writing *w, const struct pathprof_branch_count *b)
+{
+	if (!b->count || pp_is_return(w->x->graph, b->from))
+		return;
+	if (w->x->options.names)
+		count_names(w->x, b);
+	put(w, b->from, b->to, b->mispredicted, b->count);
+}
+
 static int by_offset(const void *a, const void *b)
 {
 	const uint64_t *left = a, *right = b;
@@ -175,12 +206,8 @@ static void put_all(const struct writing *w, const struct pp_fall *falls, uint32
 {
 	const struct pp_export *x = w->x;
 
-	for (uint32_t i = 0; i < x->profile->branch_cnt; i++) {
-		const struct pathprof_branch_count *b = &x->profile->branches[i];
-
-		if (b->count && !pp_is_return(x->graph, b->from))
-			put(w, b->from, b->to, b->mispredicted, b->count);
-	}
+	for (uint32_t i = 0; i < x->profile->branch_cnt; i++)
+		put_branch(w, &x->profile->branches[i]);
 	for (uint32_t i = 0; i < fall_cnt; i++)
 		put(w, falls[i].from, falls[i].to, 0, falls[i].count);
 }

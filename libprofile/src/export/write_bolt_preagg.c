@@ -17,6 +17,7 @@
  *
  * Source: LLVM, bolt/include/bolt/Profile/DataAggregator.h.
  */
+#include "../branch/pp_bolt_names.h"
 #include "pp_export.h"
 
 #include <errno.h>
@@ -56,15 +57,6 @@ static void put_branches(const struct pp_export *x, const uint64_t *told)
 	}
 }
 
-/* LLVM 19 and before take a range in the linker's stubs for a mismatch. */
-static bool is_stub(const struct pathprof_graph *g, uint64_t offset)
-{
-	uint32_t b = pathprof_graph_block_at(g, offset);
-
-	return b != PATHPROF_GRAPH_NONE &&
-	       (g->functions[g->blocks[b].function].flags & PATHPROF_FUNCTION_PLT);
-}
-
 static void put_ranges(const struct pp_export *x, const uint64_t *in_traces)
 {
 	const struct pathprof_branch_profile *p = x->profile;
@@ -74,7 +66,8 @@ static void put_ranges(const struct pp_export *x, const uint64_t *in_traces)
 		const struct pathprof_range_count *r = &p->ranges[i];
 		uint64_t count = in_traces ? less(r->count, in_traces[i]) : r->count;
 
-		if (!count || (!in_traces && is_stub(x->graph, r->start)))
+		/* LLVM 19 and before take a range in the linker's stubs for a mismatch. */
+		if (!count || (!in_traces && pp_is_stub(x->graph, r->start)))
 			continue;
 		fputc(r->after_call ? call : 'F', x->file);
 		put_location(x, r->start);

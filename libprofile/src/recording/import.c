@@ -14,6 +14,7 @@
 #include "pathprof/walk.h"
 #include "pp_import_aggregate.h"
 #include "pp_import_chain.h"
+#include "pp_import_event.h"
 #include "pp_import_relay.h"
 #include "pp_import_window.h"
 
@@ -25,7 +26,6 @@
 #define PATH_BYTES  64
 #define EDGE_BYTES  72
 #define RANGE_BYTES 48
-#define NO_EVENT    UINT32_MAX
 
 struct pathprof_import {
 	struct pathprof_import_config config;
@@ -48,9 +48,7 @@ struct pathprof_import {
 	uint64_t begin_ns, last_ns; /* the recording's clock; last_ns: the newest so far */
 	int64_t offset_ns;          /* to CLOCK_REALTIME */
 	uint32_t depth;             /* of the deepest stack of the window */
-	enum pathprof_basis basis;  /* 0: not known yet */
-	uint32_t event;             /* asked about last */
-	bool event_fits;
+	struct pp_import_event event;
 };
 
 /* ---------------------------------------------------------------- life */
@@ -117,7 +115,7 @@ int pathprof_import_new(struct pathprof_import **ret_import,
 	import->config = *config;
 	import->files = files;
 	import->sink = *sink;
-	import->event = NO_EVENT;
+	import->event = PP_IMPORT_EVENT_INIT;
 	r = make_parts(import, files);
 	if (r == 0)
 		r = pp_import_chain_new(&import->chain,
@@ -303,7 +301,7 @@ static int close_window(struct pathprof_import *import, uint64_t end_ns)
 			      import->stats.windows > import->told.windows;
 	account(import);
 	profile->source = PATHPROF_SOURCE_IMPORT;
-	profile->basis = import->basis ? import->basis : PATHPROF_BASIS_BRANCHES;
+	profile->basis = import->event.basis ?: PATHPROF_BASIS_BRANCHES;
 	profile->taken_wanted = import->depth;
 	profile->begin_ns = realtime(import, import->begin_ns);
 	profile->end_ns = realtime(import, end_ns);
@@ -372,22 +370,6 @@ static int advance(struct pathprof_import *import, uint64_t time_ns)
 
 /* ---------------------------------------------------------------- samples */
 
-/* The first event with stacks decides what the figures mean; others of its kind may join. */
-static bool event_fits(struct pathprof_import *import, uint32_t event)
-{
-	enum pathprof_basis basis;
-
-	if (event == import->event)
-		return import->event_fits;
-	basis = pp_import_ask_basis(&import->asked, event);
-	if (!import->basis) {
-		import->basis = basis;
-	}
-	import->event = event;
-	import->event_fits = basis == import->basis;
-	return import->event_fits;
-}
-
 /* Addresses are those of one file then, as its headers have them. */
 static int without_mappings(struct pathprof_import *import)
 {
@@ -408,17 +390,6 @@ static int without_mappings(struct pathprof_import *import)
 	return r;
 }
 
-/* Of an event whose counts mean something else. */
-static void leave_out_sample(struct pathprof_import *import,
-			     const struct pathprof_recorded_sample *sample)
-{
-	uint64_t times = pp_import_times(sample), branches = times * sample->branch_cnt;
-
-	import->stats.other += times;
-	import->stats.ledger.branches += branches;
-	import->stats.ledger.left[PATHPROF_LEDGER_OTHER_EVENT] += branches;
-}
-
 static int on_sample(void *context, const struct pathprof_recorded_sample *sample)
 {
 	struct pathprof_import *import = context;
@@ -429,8 +400,8 @@ static int on_sample(void *context, const struct pathprof_recorded_sample *sampl
 		import->stats.bare += pp_import_times(sample);
 		return 0;
 	}
-	if (!event_fits(import, sample->event)) {
-		leave_out_sample(import, sample);
+	if (!pp_import_event_joins(&import->event, &import->asked, sample->event)) {
+		pp_import_event_leave_out(&import->stats, sample);
 		return 0;
 	}
 	if (!import->begun)

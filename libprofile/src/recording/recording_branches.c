@@ -17,6 +17,7 @@
 #include "pathprof/mapped.h"
 #include "pathprof/recorded_spaces.h"
 #include "pp_import_chain.h"
+#include "pp_import_event.h"
 
 struct pathprof_recording_branches {
 	enum pathprof_format format;
@@ -31,6 +32,8 @@ struct pathprof_recording_branches {
 	struct pp_import_counts *counts;
 	struct pp_import_chain *chain;
 	struct pp_code_ranges ranges;
+	struct pp_import_asked asked;
+	struct pp_import_event event;
 	uint32_t image; /* the binary's number */
 	int failure;    /* the profile could not take what was counted */
 	struct pathprof_import_stats walked;
@@ -196,6 +199,7 @@ int pathprof_recording_branches_new(struct pathprof_recording_branches **ret_bra
 	b->code = code;
 	b->graph = graph;
 	b->profile = profile;
+	b->event = PP_IMPORT_EVENT_INIT;
 	b->files.binary_cnt = 1;
 	b->files.binaries[0].path = code->path;
 	b->files.binaries[0].real_path = realpath(code->path, NULL);
@@ -225,6 +229,12 @@ void pathprof_recording_branches_free(struct pathprof_recording_branches *b)
 	free(b->files.binaries[0].real_path);
 	free(b->mapped_name);
 	free(b);
+}
+
+void pathprof_recording_branches_set_recording(struct pathprof_recording_branches *b,
+					       const struct pathprof_recording *recording)
+{
+	b->asked.recording = recording;
 }
 
 const struct pathprof_recording_branches_stats *
@@ -353,7 +363,9 @@ static int on_sample(void *context, const struct pathprof_recorded_sample *recor
 	pp_import_chain_set_only(b->chain, is_text ? b->image : PP_IMPORT_NO_IMAGE);
 	if (!s.branch_cnt)
 		return b->failure;
-	if (!is_text && !(process && process->marked))
+	if (!pp_import_event_joins(&b->event, &b->asked, s.event))
+		pp_import_event_leave_out(&b->walked, &s);
+	else if (!is_text && !(process && process->marked))
 		leave_out(b, recorded, process);
 	else if (pp_import_chain_stack(b->chain, &s))
 		note_time(b, s.time_ns);
@@ -416,6 +428,14 @@ static int nothing_of_it(const struct pathprof_recording_branches *b, struct pat
 		return pathprof_fail(error, -ENODATA,
 				     "samples do not say of which process they are: print them "
 				     "with it (perf script -F pid,tid,...)");
+	if (b->stats.ledger.left[PATHPROF_LEDGER_OTHER_EVENT])
+		return pathprof_fail(
+			error, -ENODATA,
+			"no branch of %s is of the event that decides, the first with branch "
+			"stacks, and %llu branches are of events of another kind: record one "
+			"event at a time",
+			b->code->path,
+			(unsigned long long)b->stats.ledger.left[PATHPROF_LEDGER_OTHER_EVENT]);
 	if (b->stats.ledger.left[PATHPROF_LEDGER_UNMAPPED])
 		return pathprof_fail(
 			error, -ENODATA,

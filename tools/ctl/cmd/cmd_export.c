@@ -46,7 +46,8 @@ struct exported {
 	struct pathprof_code *code;
 	struct pathprof_graph *graph;
 	struct pathprof_branch_profile profile;
-	struct export_callers *callers; /* NULL: the format has no stacks, or a recording */
+	struct export_callers *callers;     /* NULL: the format has no stacks, or a recording */
+	struct pathprof_export_names names; /* of the branches written */
 };
 
 static bool has_stacks(enum pathprof_format format)
@@ -288,16 +289,34 @@ static int fill(struct exported *e)
 	return CTL_OK;
 }
 
+/* Which branches the format has no name for, as where a library has its dynamic symbols alone. */
+static void tell_names(const struct exported *e)
+{
+	const struct pathprof_export_names *names = &e->names;
+
+	if (!names->nameless && !names->half)
+		return;
+	ctl_note("%s: of %" PRIu64 " branches %" PRIu64 " %s (%.1f %%) are left out, and %" PRIu64
+		 " (%.1f %%) have one end [unknown]: bolt-fdata names places by symbols; take the "
+		 "build before it was stripped, or bolt-preagg and perf2bolt --allow-stripped",
+		 e->name, names->branches, names->nameless,
+		 pathprof_ledger_name(PATHPROF_LEDGER_NAMELESS),
+		 100 * (double)names->nameless / (double)names->branches, names->half,
+		 100 * (double)names->half / (double)names->branches);
+}
+
 /* The ledger of a recording, and whether too much is missing. */
 static int tell_ledger(const struct exported *e)
 {
-	const struct pathprof_ledger *ledger = &e->profile.origin.ledger;
+	struct pathprof_ledger ledger = e->profile.origin.ledger;
 	char text[PATHPROF_LEDGER_TEXT_LEN];
 
-	if (!ledger->branches)
+	if (!ledger.branches)
 		return CTL_OK;
-	ctl_note("%s", pathprof_ledger_text(ledger, text));
-	return recording_tell_loss(e->options, ledger, "the profile is written");
+	ledger.used -= e->names.nameless;
+	ledger.left[PATHPROF_LEDGER_NAMELESS] = e->names.nameless;
+	ctl_note("%s", pathprof_ledger_text(&ledger, text));
+	return recording_tell_loss(e->options, &ledger, "the profile is written");
 }
 
 /* ---------------------------------------------------------------- writing */
@@ -343,13 +362,14 @@ static void tell_figure(const struct exported *e)
 		tell_unit(e, pathprof_export_figure(e->format, &e->profile, &options));
 }
 
-static int write_out(const struct exported *e)
+static int write_out(struct exported *e)
 {
-	const struct pathprof_export_options options = options_of(e);
+	struct pathprof_export_options options = options_of(e);
 	struct pathprof_error error = {""};
 	struct output output;
 	int r = output_begin(&output, e->options->output, &error);
 
+	options.names = &e->names;
 	if (r == 0) {
 		r = pathprof_export(e->format, &e->profile, e->code, e->graph, &options,
 				    output.file, &error);
@@ -448,6 +468,8 @@ static int run(struct exported *e)
 		r = fill(e);
 	if (r == CTL_OK)
 		r = write_out(e);
+	if (r == CTL_OK)
+		tell_names(e);
 	if (r == CTL_OK)
 		r = tell_ledger(e);
 	if (r == CTL_OK)

@@ -55,9 +55,13 @@ static void say_progress(const struct reading *r)
 static int open_recording(struct reading *r)
 {
 	struct pathprof_recording_sink sink;
+	int rc;
 
 	pathprof_recording_branches_sink(r->branches, &sink);
-	return pathprof_recording_open(&r->recording, r->format, r->fd, r->name, &sink, &r->error);
+	rc = pathprof_recording_open(&r->recording, r->format, r->fd, r->name, &sink, &r->error);
+	if (!rc)
+		pathprof_recording_branches_set_recording(r->branches, r->recording);
+	return rc;
 }
 
 static int read_all(struct reading *r)
