@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -105,6 +106,37 @@ static void test_kinds(void)
 	check_refused(dir);
 	/* a device that no other program opens meanwhile, as each does /dev/null */
 	check_refused("/dev/full");
+}
+
+/* What a command waits for is told to people, who know the file and no descriptor of it. */
+static void test_witness_of_descriptors(void)
+{
+	const char *dir = unit_tmpdir();
+	char seen[PATH_MAX] = "", file[PATH_MAX], path[64];
+	int dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC), fd, pipe_fds[2];
+
+	make_file(in_dir(dir, "named"), "text", 4);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(realpath(in_dir(dir, "named"), file));
+	fd = open(file, O_RDONLY | O_CLOEXEC);
+	pathprof_foreign_witness(seen, sizeof(seen));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	pathprof_foreign_tell(path);
+	CU_ASSERT_STRING_EQUAL(seen, file);
+	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
+	pathprof_foreign_tell(path);
+	CU_ASSERT_STRING_EQUAL(seen, file);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/named", dir_fd);
+	pathprof_foreign_tell(path);
+	CU_ASSERT_STRING_EQUAL(seen, file);
+	CU_ASSERT_EQUAL(pipe(pipe_fds), 0);
+	snprintf(path, sizeof(path), "/dev/fd/%d", pipe_fds[0]);
+	pathprof_foreign_tell(path);
+	CU_ASSERT_STRING_EQUAL(seen, path);
+	pathprof_foreign_witness(NULL, 0);
+	close(pipe_fds[0]);
+	close(pipe_fds[1]);
+	close(fd);
+	close(dir_fd);
 }
 
 /* The watch would have noticed: as things were opened before, and as files are. */
@@ -473,6 +505,7 @@ static void test_split_units(void)
 
 static const struct unit_test tests[] = {
 	{"only regular files are opened", test_kinds},
+	{"a descriptor's path is told as the file's", test_witness_of_descriptors},
 	{"this test's watch notices what is opened", test_watch_notices},
 	{"files of the kernel are not opened", test_files_of_the_kernel},
 	{"no link leads out of a root", test_no_way_out_of_a_root},

@@ -65,6 +65,11 @@ int pathprof_build_id_read_apart(struct pathprof_build_id *ret_id, const char *p
 				 struct pathprof_error *error);
 /* NULL-safe. */
 void pathprof_code_free(struct pathprof_code *code);
+/*
+ * From now on errors and who watches over the process read this name instead of the path by which
+ * the file was found, as of /proc/123/exe. -ENOMEM: they go on as before.
+ */
+int pathprof_code_call(struct pathprof_code *code, const char *name);
 
 /* The file's identity. -errno, error filled. */
 int pathprof_code_build_id(const struct pathprof_code *code, struct pathprof_build_id *ret_id,

@@ -55,7 +55,8 @@ int pathprof_foreign_open(int root_fd, const char *path, struct pathprof_error *
  */
 void pathprof_foreign_witness(char *text, size_t size);
 
-/* Reading goes on with the file at path. Any thread. */
+/* Reading goes on with the file at path; of a descriptor's path the file's own is told. Any thread.
+ */
 void pathprof_foreign_tell(const char *path);
 
 #ifdef __cplusplus

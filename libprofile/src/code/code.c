@@ -109,6 +109,17 @@ int pathprof_code_open_apart(struct pathprof_code **ret_code, const char *path,
 	return rc;
 }
 
+int pathprof_code_call(struct pathprof_code *code, const char *name)
+{
+	char *path = strdup(name);
+
+	if (!path)
+		return -ENOMEM;
+	free(code->path);
+	code->path = path;
+	return 0;
+}
+
 int pathprof_code_build_id(const struct pathprof_code *code, struct pathprof_build_id *ret_id,
 			   struct pathprof_error *error)
 {

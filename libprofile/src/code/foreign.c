@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
@@ -55,14 +56,56 @@ void pathprof_foreign_witness(char *text, size_t size)
 	witness_size = size;
 }
 
+/* Links that the kernel makes of descriptors and processes: their names say nothing to people. */
+static bool is_of_links(const char *path)
+{
+	return !strncmp(path, "/proc/", strlen("/proc/")) ||
+	       !strncmp(path, "/dev/fd/", strlen("/dev/fd/"));
+}
+
+/* The file that the link at path[0..len_bytes) leads to, what is behind it appended; else path. */
+static const char *follow(const char *path, size_t len_bytes, char name[static PATH_MAX])
+{
+	const char *rest = path + len_bytes;
+	char link[64];
+	ssize_t link_bytes;
+
+	if (len_bytes >= sizeof(link))
+		return path;
+	snprintf(link, sizeof(link), "%.*s", (int)len_bytes, path);
+	link_bytes = readlink(link, name, PATH_MAX - 1);
+	/* A pipe leads to "pipe:[123]". */
+	if (link_bytes <= 0 || name[0] != '/' || (size_t)link_bytes + strlen(rest) >= PATH_MAX)
+		return path;
+	snprintf(name + link_bytes, PATH_MAX - (size_t)link_bytes, "%s", rest);
+	return name;
+}
+
+/* "/proc/self/fd/3" or a name below it, as of a perf directory: the file; else path. */
+static const char *name_of(const char *path, char name[static PATH_MAX])
+{
+	const char *found = path;
+
+	if (!is_of_links(path))
+		return path;
+	found = follow(path, strlen(path), name);
+	if (found == path)
+		found = follow(path, (size_t)(strrchr(path, '/') - path), name);
+	/* /dev/fd itself is a link to /proc/self/fd. */
+	return is_of_links(found) ? path : found;
+}
+
 void pathprof_foreign_tell(const char *path)
 {
+	char buffer[PATH_MAX];
+	const char *name;
 	size_t len_bytes;
 
 	if (!witness || !witness_size)
 		return;
-	len_bytes = strnlen(path, witness_size - 1);
-	memcpy(witness, path, len_bytes);
+	name = name_of(path, buffer);
+	len_bytes = strnlen(name, witness_size - 1);
+	memcpy(witness, name, len_bytes);
 	memset(witness + len_bytes, 0, 1);
 }
 

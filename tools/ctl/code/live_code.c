@@ -50,7 +50,10 @@ static bool open_path(struct search *search, const char *path)
 {
 	struct pathprof_error unsaid;
 
-	return apart_open_code(&search->code, path, search->id, &unsaid) == 0;
+	if (apart_open_code(&search->code, path, search->id, &unsaid) < 0)
+		return false;
+	(void)pathprof_code_call(search->code, search->name);
+	return true;
 }
 
 /* No link of a container leads out of its root. */
