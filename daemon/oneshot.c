@@ -24,6 +24,7 @@
 #include "base/children.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/plural.h"
 #include "shared/log.h"
 #include "service.h"
 #include "service_state.h"
@@ -266,8 +267,11 @@ static void print_end(const struct oneshot *shot)
 	if (shot->progress)
 		fputs("\r\033[K", stderr);
 	if (!shot->args->quiet)
-		fprintf(stderr, "pathprofd: %" PRIu64 " bursts, %" PRIu64 " paths recorded in %s\n",
-			pp_service_bursts(shot->service), pp_service_paths(shot->service),
+		fprintf(stderr, "pathprofd: %" PRIu64 " %s, %" PRIu64 " %s recorded in %s\n",
+			pp_service_bursts(shot->service),
+			pp_plural(pp_service_bursts(shot->service), "burst", "bursts"),
+			pp_service_paths(shot->service),
+			pp_plural(pp_service_paths(shot->service), "path", "paths"),
 			pp_service_db(shot->service));
 	pp_service_describe_values(shot->service, values, sizeof(values));
 	if (!shot->args->quiet && values[0])

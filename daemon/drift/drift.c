@@ -32,30 +32,6 @@ static void take_part(struct pp_drift *drift, const struct pathprof_part *part)
 		pp_drift_lost(&drift->common, r, "a window's counts lost", strerror(-r));
 }
 
-/* An alert that was not measured for as long as the baseline reaches back cannot end by itself. */
-static void resolve_stale(struct pp_drift *drift)
-{
-	for (uint32_t i = 0; i < drift->alerts.cnt; i++) {
-		struct pp_drift_alert *alert = drift->alerts.list[i];
-		struct pathprof_alert_state *s = &alert->state;
-		bool fired = s->phase == PATHPROF_ALERT_FIRING;
-
-		if (s->phase == PATHPROF_ALERT_QUIET ||
-		    drift->common.end_ns - s->seen_ns <= (int64_t)drift->common.config.rolling_ns)
-			continue;
-		s->phase = PATHPROF_ALERT_QUIET;
-		s->streak_cnt = 0;
-		s->since_ns = s->seen_ns = drift->common.end_ns;
-		alert->changed = true;
-		if (!fired)
-			continue;
-		s->resolved_ns = drift->common.end_ns;
-		pp_drift_tell(
-			&drift->telling,
-			&(struct pp_drift_news){.change = PATHPROF_ALERT_RESOLVED, .alert = alert});
-	}
-}
-
 static void store_rows(struct pp_drift *drift)
 {
 	struct pathprof_error error = {""};
@@ -125,7 +101,7 @@ static void measure_window(struct pp_drift *drift, const struct pathprof_profile
 	pp_pinned_refresh(&drift->judge.pinned);
 	pp_drift_tell_blind(&drift->judge);
 	take_window(drift, profile);
-	resolve_stale(drift);
+	pp_drift_resolve_unmeasured(drift);
 	store_rows(drift);
 	pp_drift_store_alerts(&drift->alerts);
 	pp_drift_seek_previous(&drift->subjects);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,15 @@ uint32_t pp_drift_pooled_max(const struct pp_drift_alerts *alerts)
 	return most;
 }
 
+const struct pathprof_alert_rule *pp_drift_rule_of(const struct pp_drift_alerts *alerts,
+						   const struct pp_drift_alert *alert)
+{
+	for (int i = 0; i < PP_CONFIG_ALERT_MAX; i++)
+		if (alerts->rules[i].config && !strcmp(alerts->rules[i].config->name, alert->rule))
+			return &alerts->rules[i].rule;
+	return NULL;
+}
+
 static bool matches(const struct pp_config_alert *c, const char *binary, const char *container)
 {
 	const char *slash = strrchr(binary, '/');
@@ -84,15 +94,16 @@ static void free_alert(struct pp_drift_alert *alert)
 	free(alert);
 }
 
-/* Whether the message that was told last says that the alert fires. */
-static bool says_firing(const char *text)
+/* Whether the message that was told last says that the alert fires, and of which build. */
+static void read_told(struct pp_drift_alert *alert)
 {
-	json_t *json = text ? json_loads(text, 0, NULL) : NULL;
+	json_t *json = alert->json ? json_loads(alert->json, 0, NULL) : NULL;
 	const char *status = json_string_value(json_object_get(json, "status"));
-	bool is = status && !strcmp(status, "firing");
+	const char *build_id = json_string_value(json_object_get(json, "build_id"));
 
+	alert->told = status && !strcmp(status, "firing");
+	snprintf(alert->build_id, sizeof(alert->build_id), "%s", build_id ? build_id : "");
 	json_decref(json);
-	return is;
 }
 
 static bool fill_alert(struct pp_drift_alert *alert, const struct pathprof_alert_row *row)
@@ -104,7 +115,7 @@ static bool fill_alert(struct pp_drift_alert *alert, const struct pathprof_alert
 	alert->container = strdup(row->container);
 	alert->baseline = strdup(row->baseline);
 	alert->json = is_told ? strdup(row->json) : NULL;
-	alert->told = says_firing(alert->json);
+	read_told(alert);
 	alert->state = row->state;
 	return alert->rule && alert->binary && alert->container && alert->baseline &&
 	       (alert->json || !is_told);
@@ -155,6 +166,17 @@ struct pp_drift_alert *pp_drift_next_of_cause(const struct pp_drift_alerts *aler
 			return alert;
 		is_behind |= alert == after;
 	}
+	return NULL;
+}
+
+struct pp_drift_alert *pp_drift_find_told(const struct pp_drift_alerts *alerts,
+					  const struct pp_drift_alert *of)
+{
+	struct pp_drift_alert *alert = NULL;
+
+	while ((alert = pp_drift_next_of_cause(alerts, of, alert)))
+		if (alert->told)
+			return alert;
 	return NULL;
 }
 

@@ -28,7 +28,9 @@ struct pp_drift_alert {
 	uint32_t linked_cnt; /* subjects that have it */
 	bool changed;        /* since it was stored */
 	bool told;           /* that it fires, and not yet that this is over */
-	bool waiting; /* a draft of its message waits for names: its state is not stored yet */
+	char build_id[PATHPROF_BUILD_ID_TEXT_LEN]; /* of the build that was told of; "": none */
+	uint32_t gone_cnt; /* windows in a row in which others ran in the place of that build */
+	bool waiting;      /* a draft of its message waits for names: its state is not stored yet */
 };
 /* Of a subject, by rule; NULL: not for it. */
 typedef struct pp_drift_alert *pp_drift_links[PP_CONFIG_ALERT_MAX];
@@ -62,6 +64,13 @@ void pp_drift_unlink(pp_drift_links links);
 struct pp_drift_alert *pp_drift_next_of_cause(const struct pp_drift_alerts *alerts,
 					      const struct pp_drift_alert *of,
 					      const struct pp_drift_alert *after);
+/* The alert of this cause of which it was told that it fires, and not yet that this is over; NULL:
+ * none. */
+struct pp_drift_alert *pp_drift_find_told(const struct pp_drift_alerts *alerts,
+					  const struct pp_drift_alert *of);
+/* NULL: the rule is gone. */
+const struct pathprof_alert_rule *pp_drift_rule_of(const struct pp_drift_alerts *alerts,
+						   const struct pp_drift_alert *alert);
 int pp_drift_read_alerts(struct pp_drift_alerts *alerts, struct pathprof_error *error);
 void pp_drift_store_alerts(struct pp_drift_alerts *alerts);
 /* Frees those that say nothing and that no subject has. */

@@ -186,6 +186,7 @@ static struct pp_drift_draft *new_draft(struct pp_drift_telling *telling,
 	draft->has_rule = news->rule != NULL;
 	draft->has_drift = news->drift != NULL;
 	draft->is_new_normal = news->is_new_normal;
+	draft->is_build_gone = news->is_build_gone;
 	if (news->rule)
 		draft->rule = *news->rule;
 	if (news->drift)
@@ -207,18 +208,6 @@ static bool is_worth_waiting(const struct pp_drift_telling *telling,
 	return false;
 }
 
-/* The alert of this cause of which it was told that it fires, and not yet that this is over. */
-static struct pp_drift_alert *find_told(const struct pp_drift_telling *telling,
-					const struct pp_drift_alert *of)
-{
-	struct pp_drift_alert *alert = NULL;
-
-	while ((alert = pp_drift_next_of_cause(telling->alerts, of, alert)))
-		if (alert->told)
-			return alert;
-	return NULL;
-}
-
 static bool does_one_fire(const struct pp_drift_telling *telling, const struct pp_drift_alert *of)
 {
 	const struct pp_drift_alert *alert = NULL;
@@ -229,21 +218,12 @@ static bool does_one_fire(const struct pp_drift_telling *telling, const struct p
 	return false;
 }
 
-static const struct pathprof_alert_rule *rule_of(const struct pp_drift_alerts *alerts,
-						 const struct pp_drift_alert *alert)
-{
-	for (int i = 0; i < PP_CONFIG_ALERT_MAX; i++)
-		if (alerts->rules[i].config && !strcmp(alerts->rules[i].config->name, alert->rule))
-			return &alerts->rules[i].rule;
-	return NULL;
-}
-
 /* The alert that was told of is over: its rule, and its rule's figure when the last one resolved.
  */
 static void set_alert(const struct pp_drift_telling *telling, struct pp_drift_draft *draft,
 		      struct pp_drift_alert *alert)
 {
-	const struct pathprof_alert_rule *rule = rule_of(telling->alerts, alert);
+	const struct pathprof_alert_rule *rule = pp_drift_rule_of(telling->alerts, alert);
 
 	draft->alert = alert;
 	draft->state.fired_ns = alert->state.fired_ns;
@@ -263,6 +243,8 @@ static void tell_of(struct pp_drift_telling *telling, const struct pp_drift_news
 	/* one alert's messages stay in order */
 	pp_drift_release_drafts(telling, alert);
 	alert->told = news->change == PATHPROF_ALERT_FIRED;
+	if (alert->told)
+		pathprof_build_id_text(&news->subject->id, alert->build_id);
 	if (!draft) {
 		pp_drift_lost(telling->common, -ENOMEM, "alert not told", "out of memory");
 		return;
@@ -279,7 +261,7 @@ static void tell_of(struct pp_drift_telling *telling, const struct pp_drift_news
 
 void pp_drift_tell(struct pp_drift_telling *telling, const struct pp_drift_news *news)
 {
-	struct pp_drift_alert *told = find_told(telling, news->alert);
+	struct pp_drift_alert *told = pp_drift_find_told(telling->alerts, news->alert);
 
 	if (news->change == PATHPROF_ALERT_FIRED) {
 		if (!told)
@@ -288,6 +270,6 @@ void pp_drift_tell(struct pp_drift_telling *telling, const struct pp_drift_news 
 	}
 	if (does_one_fire(telling, news->alert))
 		return;
-	for (; told; told = find_told(telling, news->alert))
+	for (; told; told = pp_drift_find_told(telling->alerts, news->alert))
 		tell_of(telling, news, told);
 }

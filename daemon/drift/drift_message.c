@@ -19,21 +19,38 @@
 #include "base/units.h"
 #include "pathprof/judge.h"
 
-#define COMMAND_BYTES 512
-
 /* A binary's name could be made to do harm in a shell, so the command has its build-id. */
-static void format_command(const struct pp_drift_draft *draft, char *text, size_t size)
+static void put_command(const struct pp_drift_telling *telling, const struct pp_drift_draft *draft,
+			FILE *to)
 {
 	const char *baseline = draft->alert->baseline;
 	bool is_pinned = strcmp(baseline, PATHPROF_BASELINE_ROLLING) != 0;
 	char id[PATHPROF_BUILD_ID_TEXT_LEN];
 
 	if (draft->id.kind == PATHPROF_ID_NONE)
-		snprintf(text, size, "pathprofctl alerts");
+		fputs("pathprofctl alerts", to);
 	else
-		snprintf(text, size, "pathprofctl drift --binary %.12s%s%s",
-			 pathprof_build_id_text(&draft->id, id), is_pinned ? " --baseline " : "",
-			 is_pinned ? baseline : "");
+		fprintf(to, "pathprofctl drift --binary %.12s%s%s",
+			pathprof_build_id_text(&draft->id, id), is_pinned ? " --baseline " : "",
+			is_pinned ? baseline : "");
+	pp_tell_put_db(&telling->common->config, to);
+}
+
+/* null: no memory. */
+static json_t *command_json(const struct pp_drift_telling *telling,
+			    const struct pp_drift_draft *draft)
+{
+	char *text = NULL;
+	size_t len_bytes;
+	FILE *to = open_memstream(&text, &len_bytes);
+	json_t *json;
+
+	if (!to)
+		return json_null();
+	put_command(telling, draft, to);
+	json = pp_tell_text_json(fclose(to) == 0 ? text : NULL);
+	free(text);
+	return json;
 }
 
 /* ---------------------------------------------------------------- JSON */
@@ -82,6 +99,8 @@ static const char *reason_of(const struct pp_drift_draft *draft)
 {
 	if (is_firing(draft))
 		return NULL;
+	if (draft->is_build_gone)
+		return "build gone";
 	if (!draft->has_drift)
 		return "not measured";
 	return draft->is_new_normal ? "new normal" : "as before";
@@ -110,13 +129,14 @@ static const char *metric_of(const struct pp_drift_draft *draft)
 static char *make_json(const struct pp_drift_telling *telling, const struct pp_drift_draft *draft)
 {
 	const struct pp_drift_alert *alert = draft->alert;
-	char id[PATHPROF_BUILD_ID_TEXT_LEN] = "", command[COMMAND_BYTES];
+	char id[PATHPROF_BUILD_ID_TEXT_LEN] = "";
 	json_t *json = json_object();
 	char *text;
 
-	format_command(draft, command, sizeof(command));
 	if (draft->id.kind != PATHPROF_ID_NONE)
 		pathprof_build_id_text(&draft->id, id);
+	else if (draft->is_build_gone)
+		memcpy(id, alert->build_id, sizeof(id));
 	json_object_set_new(json, "version", json_integer(1));
 	json_object_set_new(json, "status", json_string(is_firing(draft) ? "firing" : "resolved"));
 	json_object_set_new(json, "rule", pp_tell_text_json(alert->rule));
@@ -133,7 +153,7 @@ static char *make_json(const struct pp_drift_telling *telling, const struct pp_d
 					     : pp_tell_time_json(draft->state.resolved_ns));
 	json_object_set_new(json, "reason", pp_tell_text_json(reason_of(draft)));
 	json_object_set_new(json, "paths", paths_json(draft));
-	json_object_set_new(json, "command", pp_tell_text_json(command));
+	json_object_set_new(json, "command", command_json(telling, draft));
 	text = json_dumps(json, JSON_COMPACT);
 	json_decref(json);
 	return text;
@@ -270,8 +290,6 @@ static void put_figure(const struct pp_drift_draft *draft, FILE *to)
 static void put_firing(const struct pp_drift_telling *telling, const struct pp_drift_draft *draft,
 		       FILE *to)
 {
-	char command[COMMAND_BYTES];
-
 	fputs(" runs differently than ", to);
 	put_baseline(telling, draft, to);
 	fputs(", since ", to);
@@ -281,8 +299,8 @@ static void put_firing(const struct pp_drift_telling *telling, const struct pp_d
 	fprintf(to, ", %.0f samples", draft->drift.window_samples);
 	if (draft->matched < 1)
 		fprintf(to, ", of which %.0f %% could be compared", 100 * draft->matched);
-	format_command(draft, command, sizeof(command));
-	fprintf(to, "; see %s", command);
+	fputs("; see ", to);
+	put_command(telling, draft, to);
 }
 
 /* Whose alert is over, and when it fired. */
@@ -315,6 +333,11 @@ static void put_resolved(const struct pp_drift_telling *telling, const struct pp
 		fputs(" is over at ", to);
 		pp_tell_put_time(draft->state.resolved_ns, to);
 		put_figure(draft, to);
+	} else if (draft->is_build_gone) {
+		fprintf(to, " no longer runs as build %.12s, but as another one: ",
+			draft->alert->build_id);
+		put_alert(draft, to);
+		fputs(" is closed", to);
 	} else {
 		fprintf(to, " was not measured for %s: ", span);
 		put_alert(draft, to);

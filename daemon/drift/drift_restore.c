@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/plural.h"
 #include "base/vector.h"
 #include "pathprof/events.h"
 
@@ -191,9 +192,8 @@ static void tell_end(const struct pp_drift_restore *r)
 		       "more would take too long",
 		       r->window_cnt, r->window_cnt + r->left_out_cnt);
 	if (r->timer)
-		pp_log(LOG_INFO,
-		       "drift: %u earlier windows read: windows are measured from here on",
-		       r->next);
+		pp_log(LOG_INFO, "drift: %u earlier %s read: windows are measured from here on",
+		       r->next, pp_plural(r->next, "window", "windows"));
 }
 
 /* Reads a window; the timer goes on until all are read. */
@@ -238,9 +238,9 @@ static int go_on_later(struct pp_drift_restore *r, struct pathprof_error *error)
 	if (code < 0)
 		return pathprof_fail(error, code, "event loop: %s", strerror(-code));
 	pp_log(LOG_INFO,
-	       "drift: %u earlier windows are still to be read; windows are not measured until "
-	       "then",
-	       r->window_cnt - r->next);
+	       "drift: %u earlier %s still to be read; windows are not measured until then",
+	       r->window_cnt - r->next,
+	       pp_plural(r->window_cnt - r->next, "window is", "windows are"));
 	return 0;
 }
 

@@ -23,6 +23,9 @@ void pp_drift_join(struct pp_drift *drift);
 /* drift_clock.c: moves states of the store that lie in the future: the clock was set back. */
 void pp_drift_leave_future(struct pp_drift *drift);
 
+/* drift_unmeasured.c: resolves alerts that no measurement will. */
+void pp_drift_resolve_unmeasured(struct pp_drift *drift);
+
 /* drift_restore.c: the windows of the time that the rolling baseline spans. */
 /* Reads as many as take no noticeable time; the event loop reads the others. */
 int pp_drift_restore(struct pp_drift *drift, struct pathprof_error *error);

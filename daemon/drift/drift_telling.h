@@ -30,6 +30,7 @@ struct pp_drift_news {
 	/* Of the baseline's build, when it is another one: keys are portable names then. */
 	const struct pathprof_portable *base_portable;
 	bool is_new_normal;               /* resolved, since the baseline is what it fired for */
+	bool is_build_gone;               /* resolved, since others run in the place of the build */
 	double matched;                   /* share of the window that was compared */
 	const struct pathprof_part *part; /* the newest window by its own keys */
 };
@@ -53,7 +54,7 @@ struct pp_drift_draft {
 	struct pathprof_alert_rule rule;
 	struct pathprof_drift drift;
 	double matched;
-	bool has_rule, has_drift, is_new_normal;
+	bool has_rule, has_drift, is_new_normal, is_build_gone;
 	struct pathprof_build_id id; /* of the subject; kind NONE: it is not there any more */
 	struct pp_drift_moved moved[PP_DRIFT_MOVED_MAX];
 	size_t moved_cnt;

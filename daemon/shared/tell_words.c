@@ -2,9 +2,12 @@
 /* See tell_words.h. */
 #include "tell_words.h"
 
+#include <string.h>
 #include <time.h>
 
 #define SECOND_NS 1000000000
+/* The database that pathprofctl looks at by itself. */
+#define SYSTEM_DB "/var/lib/pathprof/profile.db"
 
 json_t *pp_tell_text_json(const char *text)
 {
@@ -35,4 +38,37 @@ void pp_tell_put_time(int64_t time_ns, FILE *to)
 	if (gmtime_r(&seconds, &tm))
 		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &tm);
 	fputs(text, to);
+}
+
+bool pp_tell_is_plain(const char *text)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				      "0123456789/_-.+:@%";
+
+	return !text[strspn(text, letters)];
+}
+
+/* A quote ends the quoted part, stands by itself behind a backslash, and begins the next part. */
+static void put_quoted(const char *text, FILE *to)
+{
+	fputc('\'', to);
+	for (; *text; text++)
+		if (*text == '\'')
+			fputs("'\\''", to);
+		else
+			fputc(*text, to);
+	fputc('\'', to);
+}
+
+void pp_tell_put_db(const struct pp_config *config, FILE *to)
+{
+	const char *path = config->db_path;
+
+	if (!path[0] || !strcmp(path, SYSTEM_DB))
+		return;
+	fputs(" --db ", to);
+	if (pp_tell_is_plain(path))
+		fputs(path, to);
+	else
+		put_quoted(path, to);
 }

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names and times as all messages of alerts have them, in JSON and in the line for people. */
+/* Names, times and paths as all messages of alerts have them, in JSON and in the line for people.
+ */
 #ifndef PP_TELL_WORDS_H
 #define PP_TELL_WORDS_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include "config.h"
 
 /* null: NULL, or no UTF-8, which names out of a binary need not be. */
 json_t *pp_tell_text_json(const char *text);
@@ -13,5 +17,12 @@ json_t *pp_tell_text_json(const char *text);
 json_t *pp_tell_time_json(int64_t time_ns);
 /* "2026-01-31 12:00:00 UTC" */
 void pp_tell_put_time(int64_t time_ns, FILE *to);
+/* Nothing in it means anything to a shell. */
+bool pp_tell_is_plain(const char *text);
+/*
+ * " --db PATH", quoted as a shell wants it, behind a command of pathprofctl; nothing where
+ * pathprofctl finds the service's database without it.
+ */
+void pp_tell_put_db(const struct pp_config *config, FILE *to);
 
 #endif

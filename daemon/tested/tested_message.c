@@ -45,15 +45,6 @@ static double threshold_of(const struct telling *t)
 
 /* ---------------------------------------------------------------- the command */
 
-/* Nothing in it means anything to a shell. */
-static bool is_plain(const char *text)
-{
-	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				      "0123456789/_-.+:@%";
-
-	return !text[strspn(text, letters)];
-}
-
 /*
  * The set that the command takes; returns what is to be said behind the command. One set of several
  * would call untested what the others tested.
@@ -66,7 +57,7 @@ static const char *put_set(const struct telling *t, FILE *to)
 		fputs("ALL", to);
 		return ", where ALL is what pathprofctl tested merge makes of the sets";
 	}
-	if (!is_plain(config->tested) || !is_plain(t->build.set)) {
+	if (!pp_tell_is_plain(config->tested) || !pp_tell_is_plain(t->build.set)) {
 		fputs("SET", to);
 		return ", where SET is the set's file, in quotes";
 	}
@@ -81,13 +72,16 @@ static void put_command(const struct telling *t, FILE *to)
 
 	if (!t->subject) {
 		fputs("pathprofctl alerts", to);
+		pp_tell_put_db(&t->alerts->common.config, to);
 		return;
 	}
 	pp_span_format(t->alerts->common.config.tested_span_ns, span, sizeof(span));
 	fputs("pathprofctl untested ", to);
 	behind = put_set(t, to);
-	fprintf(to, " --since -%s --binary %.*s%s", span, BUILD_ID_DIGITS,
-		pathprof_build_id_text(t->build.id, id), behind);
+	fprintf(to, " --since -%s --binary %.*s", span, BUILD_ID_DIGITS,
+		pathprof_build_id_text(t->build.id, id));
+	pp_tell_put_db(&t->alerts->common.config, to);
+	fputs(behind, to);
 }
 
 static char *command_of(const struct telling *t)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/plural.h"
 #include "base/vector.h"
 
 #define COUNTS_MAX 1000000
@@ -87,7 +88,8 @@ void pp_tested_end_restore(struct pp_tested_alerts *alerts)
 
 static void tell_end(const struct pp_tested_restore *r)
 {
-	pp_log(LOG_INFO, "%u windows held against tested sets%s", r->next,
+	pp_log(LOG_INFO, "%u %s held against tested sets%s", r->next,
+	       pp_plural(r->next, "window", "windows"),
 	       r->left_out_cnt ? "; reading older ones would take too long" : "");
 }
 

@@ -12,6 +12,7 @@
 #include "../shared/config.h"
 #include "../shared/log.h"
 #include "../shared/metrics_text.h"
+#include "base/plural.h"
 #include "base/table.h"
 #include "base/variants.h"
 #include "pathprof/store.h"
@@ -217,9 +218,10 @@ static void read_directory(struct pp_tested_sets *sets)
 	drop_broken(sets);
 	keep_counts(sets, &before);
 	pp_keyed_release(&before);
-	pp_log(LOG_INFO,
-	       "%s: %" PRIu32 " tested sets read, %" PRIu32 " paths of %" PRIu32 " builds",
-	       sets->directory, sets->file_cnt, sets->paths.cnt, sets->builds.cnt);
+	pp_log(LOG_INFO, "%s: %" PRIu32 " tested %s read, %" PRIu32 " %s of %" PRIu32 " %s",
+	       sets->directory, sets->file_cnt, pp_plural(sets->file_cnt, "set", "sets"),
+	       sets->paths.cnt, pp_plural(sets->paths.cnt, "path", "paths"), sets->builds.cnt,
+	       pp_plural(sets->builds.cnt, "build", "builds"));
 }
 
 static uint64_t hash_file(const struct pp_tested_sets *sets, const char *file, uint64_t hash)

@@ -13,6 +13,7 @@
 #include "../bpf/values_program.h"
 #include "../bpf/values_table.h"
 #include "../shared/log.h"
+#include "base/plural.h"
 #include "value_site.h"
 
 #define DRAIN_EVERY_US UINT64_C(20000)
@@ -209,7 +210,8 @@ static void tell_unprobed(const struct pp_values *values)
 	uint64_t cnt = pp_values_program_unprobed(values->program, &why);
 
 	if (cnt)
-		pp_log(LOG_WARNING, "--value: %" PRIu64 " descendants not recorded: %s", cnt, why);
+		pp_log(LOG_WARNING, "--value: %" PRIu64 " %s not recorded: %s", cnt,
+		       pp_plural(cnt, "descendant", "descendants"), why);
 }
 
 void pp_values_stop(struct pp_values *values)
@@ -297,8 +299,9 @@ void pp_values_describe(const struct pp_values *values, char *ret_text, size_t t
 	for (uint32_t i = 0; i < values->site_cnt; i++)
 		executed += pp_values_program_counts(values->program, i).executed;
 	snprintf(ret_text, text_size,
-		 "values of %" PRIu32 " parameter%s in %" PRIu64 " executions, %" PRIu64
-		 " messages, by %s",
-		 values->site_cnt, values->site_cnt == 1 ? "" : "s", executed, values->message_cnt,
+		 "values of %" PRIu32 " %s in %" PRIu64 " %s, %" PRIu64 " %s, by %s",
+		 values->site_cnt, pp_plural(values->site_cnt, "parameter", "parameters"), executed,
+		 pp_plural(executed, "execution", "executions"), values->message_cnt,
+		 pp_plural(values->message_cnt, "message", "messages"),
 		 pp_values_program_way(values->program));
 }

@@ -85,7 +85,7 @@ print(eval(sys.argv[2]))' "$tmp/told" "$1"
 
 start -c "$tmp/conf" --db "$db"
 start_relay -c "$tmp/conf" --db "$db"
-check set-read "$(cat "$tmp/log")" grep -q '1 tested sets read' "$tmp/log"
+check set-read "$(cat "$tmp/log")" grep -q '1 tested set read' "$tmp/log"
 start_app
 check tested-counted "$(figures | grep tested)" wait_for 120 at_least pathprof_tested_samples_total yes 200
 check nothing-untested "$(of pathprof_tested_samples_total no)" true_that "$(of pathprof_tested_samples_total no) == 0"
@@ -102,7 +102,7 @@ check told-for-sure "$(cat "$tmp/told")" \
 
 # The command in the message shows the same share, of the windows until then.
 command=$(member "m['command']")
-"$BUILD/bin/${command%% *}" --db "$db" ${command#* } --until "@$(member "m['starts_at']" | xargs date +%s -d)" \
+"$BUILD/bin/${command%% *}" ${command#* } --until "@$(member "m['starts_at']" | xargs date +%s -d)" \
 	--json >"$tmp/shown.json" 2>"$tmp/err" || true
 shown=$(jq .untested_share.share "$tmp/shown.json" 2>>"$tmp/err" || true)
 value=$(member "m['value']")
@@ -114,7 +114,7 @@ before=$(sql 'SELECT max(id) FROM windows')
 kill -9 "$daemon"
 wait "$daemon" 2>/dev/null || true
 start -c "$tmp/conf" --db "$db"
-check earlier-windows-read "$(cat "$tmp/log")" wait_for 60 grep -q 'windows held against tested sets' "$tmp/log"
+check earlier-windows-read "$(cat "$tmp/log")" wait_for 60 grep -Eq 'windows? held against tested sets' "$tmp/log"
 check counted-again "$(figures | grep tested)" wait_for 120 at_least pathprof_tested_samples_total no 200
 check told-once "$(cat "$tmp/told")" is_told firing 1
 check fires-still "$("$ctl" --db "$db" alerts)" \

@@ -116,6 +116,105 @@ static void test_new_build(void)
 	bench_release(&b);
 }
 
+static char told[4096], told_summary[512];
+static bool told_fired;
+
+static int hear(void *context, const struct pathprof_message_row *row)
+{
+	snprintf(told, sizeof(told), "%s", row->json);
+	snprintf(told_summary, sizeof(told_summary), "%s", row->summary);
+	told_fired = row->fired;
+	++*(uint32_t *)context;
+	return 0;
+}
+
+/* All that is in the store to be told, the last of it in told. */
+static uint32_t hear_all(struct bench *b)
+{
+	uint32_t cnt = 0;
+
+	settle(b);
+	CU_ASSERT_EQUAL(pathprof_store_messages(b->store, 0, hear, &cnt, NULL), 0);
+	return cnt;
+}
+
+/* A second build that runs otherwise: its alert fires, by both rules. */
+static void release_fires(struct bench *b)
+{
+	two_builds(b);
+	b->config.alerts[1] = b->config.alerts[0];
+	snprintf(b->config.alerts[1].name, PP_CONFIG_NAME_MAX, "second");
+	b->config.alerts[1].resolve_windows = 3;
+	CU_ASSERT_EQUAL(pp_drift_configure(b->drift, &b->config, NULL), 0);
+	window_of(b, 2, 3);
+	window_of(b, 2, 3);
+	CU_ASSERT_EQUAL(fast_phase(b), PATHPROF_ALERT_FIRING);
+	CU_ASSERT_EQUAL(phase_of(b, "second", "/bin/program"), PATHPROF_ALERT_FIRING);
+	CU_ASSERT_EQUAL(hear_all(b), 1);
+	CU_ASSERT(told_fired);
+}
+
+/* The last of both rules' alerts is over: in the old build's third window. */
+static void rollback_resolves(struct bench *b)
+{
+	window_of(b, 1, 0);
+	CU_ASSERT_EQUAL(fast_phase(b), PATHPROF_ALERT_FIRING);
+	window_of(b, 1, 0);
+	CU_ASSERT_EQUAL(fast_phase(b), PATHPROF_ALERT_QUIET);
+	CU_ASSERT_EQUAL(hear_all(b), 1);
+	window_of(b, 1, 0);
+	CU_ASSERT_EQUAL(phase_of(b, "second", "/bin/program"), PATHPROF_ALERT_QUIET);
+	CU_ASSERT_EQUAL(hear_all(b), 2);
+	CU_ASSERT_FALSE(told_fired);
+	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"reason\":\"build gone\""));
+	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\"build_id\":\"0202"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(told_summary,
+				      " no longer runs as build 020202020202, but as another one: "
+				      "the alert of rule \"fast\" that fired at "));
+}
+
+/* The old build has none before it, so nothing measures it: its alert ends all the same. */
+static void test_rollback(void)
+{
+	struct bench b;
+
+	release_fires(&b);
+	/* while both run, as in the middle of a release, or none does, nothing is over */
+	for (int i = 0; i < 4; i++) {
+		begin_window(&b);
+		run_program(&b, 1, "/bin/program", "", 0, SAMPLES);
+		run_program(&b, 2, "/bin/program", "", 3, SAMPLES);
+		end_window(&b);
+	}
+	windows_without_program(&b, 4);
+	/* neither does another container's build take its place */
+	for (int i = 0; i < 4; i++) {
+		begin_window(&b);
+		run_program(&b, 1, "/bin/program", "other", 0, SAMPLES);
+		end_window(&b);
+	}
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_FIRING);
+	rollback_resolves(&b);
+	/* and it can fire again */
+	b.now_ns += 300000000000;
+	window_of(&b, 2, 3);
+	window_of(&b, 2, 3);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_FIRING);
+	bench_release(&b);
+}
+
+/* Which build is meant is known after a start, from what was told. */
+static void test_rollback_after_a_start(void)
+{
+	struct bench b;
+
+	release_fires(&b);
+	restart(&b);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_FIRING);
+	rollback_resolves(&b);
+	bench_release(&b);
+}
+
 /* The build before is older than what a start reads back: its windows are looked for. */
 static void test_old_build_from_the_store(void)
 {
@@ -243,6 +342,8 @@ static void test_another_kind(void)
 
 static const struct unit_test tests[] = {
 	{"a new build is no drift, and is held against the one before", test_new_build},
+	{"after a rollback the alert of the new build is over", test_rollback},
+	{"and so it is after a start in between", test_rollback_after_a_start},
 	{"a build of long ago comes out of the store", test_old_build_from_the_store},
 	{"a build that a start read back in part comes out of the store",
 	 test_old_build_read_back_in_part},

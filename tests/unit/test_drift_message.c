@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The line that people read of an alert: where a program runs otherwise. */
+#include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../daemon/drift/drift_alerts.h"
 #include "../../daemon/drift/drift_telling.h"
 #include "unit.h"
+
+#define COMMAND "pathprofctl drift --binary abcd00000000 --baseline good"
 
 struct path {
 	const char *function;
@@ -36,8 +40,11 @@ static struct pp_drift_draft *draft_of(struct pp_drift_alert *alert, const struc
 	return draft;
 }
 
-/* The line of an alert about paths that moved. Freed by the caller. */
-static char *summary_of(const struct path *paths, size_t cnt)
+/*
+ * The line of an alert about paths that moved, where the database has this path; "": it is where
+ * pathprofctl looks. The JSON has the command, which the line ends with. Freed by the caller.
+ */
+static char *summary_of(const struct path *paths, size_t cnt, const char *db, const char *command)
 {
 	struct pp_drift_common common = {.config = {.rolling_ns = 3600000000000}};
 	struct pp_drift_alerts alerts = {.common = &common};
@@ -46,14 +53,17 @@ static char *summary_of(const struct path *paths, size_t cnt)
 				       .binary = (char *)"/bin/program",
 				       .container = (char *)"",
 				       .baseline = (char *)"good"};
+	struct pathprof_error error = {""};
+	json_t *json;
 	char *summary;
 
+	CU_ASSERT_EQUAL(pp_config_set(&common.config, "Store", "Path", db, &error), 0);
 	pp_drift_send(&telling, draft_of(&alert, paths, cnt));
 	CU_ASSERT_EQUAL_FATAL(alerts.unstored_cnt, 1);
 	summary = strdup(alerts.unstored[0].summary);
-	CU_ASSERT_PTR_NOT_NULL(
-		strstr(alert.json,
-		       "\"command\":\"pathprofctl drift --binary abcd00000000 --baseline good\""));
+	json = json_loads(alert.json, 0, NULL);
+	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(json, "command")), command);
+	json_decref(json);
 	free(alert.json);
 	pp_drift_free_alerts(&alerts);
 	return summary;
@@ -61,14 +71,39 @@ static char *summary_of(const struct path *paths, size_t cnt)
 
 static void expect(const struct path *paths, size_t cnt, const char *words)
 {
-	char *summary = summary_of(paths, cnt);
+	char *summary = summary_of(paths, cnt, "", COMMAND);
 
 	if (!strstr(summary, words))
 		printf("%s\n", summary);
 	CU_ASSERT_PTR_NOT_NULL(strstr(summary, words));
-	CU_ASSERT_PTR_NOT_NULL(
-		strstr(summary, "; see pathprofctl drift --binary abcd00000000 --baseline good"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(summary, "; see " COMMAND));
 	free(summary);
+}
+
+/* The command is of the database that has the alert, whatever its path means to a shell. */
+static void expect_db(const char *db, const char *option)
+{
+	const struct path path = {"sort", 0.1, 0.3};
+	char command[200], end[210];
+	char *summary;
+
+	snprintf(command, sizeof(command), COMMAND "%s", option);
+	snprintf(end, sizeof(end), "; see %s", command);
+	summary = summary_of(&path, 1, db, command);
+	if (!strstr(summary, end))
+		printf("%s\n", summary);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(strstr(summary, end));
+	CU_ASSERT_STRING_EQUAL(strstr(summary, end), end);
+	free(summary);
+}
+
+static void test_database(void)
+{
+	expect_db("", "");
+	expect_db("/var/lib/pathprof/profile.db", "");
+	expect_db("/srv/paths/web-1.db", " --db /srv/paths/web-1.db");
+	expect_db("/srv/our paths/p.db", " --db '/srv/our paths/p.db'");
+	expect_db("/srv/it's $HOME/p.db", " --db '/srv/it'\\''s $HOME/p.db'");
 }
 
 static void test_function_that_runs_more(void)
@@ -109,5 +144,6 @@ static const struct unit_test tests[] = {
 	{"a function that runs more is told with its share", test_function_that_runs_more},
 	{"of one that runs another way a path is told", test_function_that_runs_another_way},
 	{"functions whose names begin alike are told apart", test_functions_that_begin_alike},
+	{"the command is of the alert's database, quoted where a shell wants it", test_database},
 };
 UNIT_SUITE(drift_message, tests)
