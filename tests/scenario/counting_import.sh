@@ -69,9 +69,15 @@ ask() { sqlite3 -separator ' ' numbers.db "$1"; }
 [ "$(ask 'SELECT count(*) FROM windows')" = 4 ] && ok "a window a run" || not_ok "a window a run" "$(ask 'SELECT count(*) FROM windows')"
 
 # Run with rights, it has the program and its counts read by a process behind a filter.
+# read_apart COMMAND...: whoever reads the program or a file of counts is behind one.
+read_apart() {
+	strace -f -qq -y -e trace=prctl,pread64 -o calls "$@" >said 2>&1 || return 1
+	sed -n 's/^\([0-9]*\) .*PR_SET_SECCOMP.*/\1/p' calls | sort -u >confined
+	sed -nE 's,^([0-9]+) .*pread64\([0-9]+<[^>]*/(numbers|[^/>]*\.ppraw)>.*,\1,p' calls | sort -u >readers
+	[ -s readers ] && [ -z "$(comm -23 readers confined)" ]
+}
 if [ "$(id -u)" = 0 ] && command -v strace >/dev/null; then
-	strace -f -qq -e trace=prctl -o calls "$ctl" import -F counts -o apart.db counts/*.ppraw >said 2>&1 &&
-		reader=$(sed -n 's/^\([0-9]*\) .*PR_SET_SECCOMP.*/\1/p' calls | sort -u) && [ -n "$reader" ] &&
+	read_apart "$ctl" import -F counts -o apart.db counts/*.ppraw &&
 		[ "$(sqlite3 apart.db 'SELECT sum(samples) FROM path_counts')" = "$(ask 'SELECT sum(samples) FROM path_counts')" ] &&
 		ok "counts are read apart" || not_ok "counts are read apart" "$(tail -n 1 said)"
 else
@@ -124,6 +130,9 @@ want=$("$lab" counts --top 100 counts/*.ppraw |
 line=${want%%:*}
 text=$(sed -n "${line}p" "$(jq -r '.lines[0].file' shown.json)" | sed 's/^[[:space:]]*//')
 grep -qF "$text" shown && ok "its source is shown" || not_ok "its source is shown" "no line '$text'"
+if [ "$(id -u)" = 0 ] && command -v strace >/dev/null; then
+	read_apart "$ctl" show "$hot" --db numbers.db && ok "show has the program read apart" || not_ok "show has the program read apart" "$(tail -n 1 said)"
+fi
 # A program that was moved is named, and found by its build-id.
 mv numbers elsewhere
 "$ctl" show "$hot" --db numbers.db --json --file elsewhere >moved.json 2>said
@@ -133,7 +142,10 @@ jq -e '.lines | length > 0' moved.json >/dev/null && [ "$(jq -c .lines moved.jso
 mv elsewhere numbers
 "$ctl" paths --function "$function" --db numbers.db --json >own.json
 [ "$(jq length own.json)" = "$(jq --arg f "$function" '[.[] | select(.function == $f)] | length' paths.json)" ] && ok "paths --function" || not_ok "paths --function" "$(jq -c '[.[].label]' own.json)"
-"$ctl" compare window:1 window:3 --db numbers.db >/dev/null 2>said && ok "runs are compared" || not_ok "runs are compared" "$(tail -n 1 said)"
+"$ctl" compare window:1 window:3 --db numbers.db >compared 2>said && "$ctl" compare window:1 window:3 --db numbers.db --json >compared.json 2>>said &&
+	grep -q '^  exact ' compared && ! grep -q 'interval\|by chance' compared &&
+	jq -e '.figures | .exact and .kl_corrected_bits == .kl_bits and .kl_chance_bits == 0 and .kl_low_bits == null and .kl_high_bits == null' compared.json >/dev/null &&
+	ok "runs are compared exactly" || not_ok "runs are compared exactly" "$(tail -n 1 said) $(jq -c .figures compared.json)"
 
 # The picture of a function: lines run as often as gcc's own counters have it, and what goes into a
 # block goes out of it. The run that was killed is left out, as gcc has no counts of it.
@@ -202,6 +214,8 @@ mkdir cold
 [ "$("$ctl" tested list cold.db --json | jq '.[0].whole')" = false ] && [ "$("$ctl" tested list tested.db --json | jq -c '[.[].whole]')" = '[true,true,true]' ] &&
 	ok "a run with cold paths is not whole" || not_ok "a run with cold paths" "$("$ctl" tested list cold.db --json | jq -c .)"
 refused "export of counted paths" "no file\|no places\|places in a file" "$ctl" export -F bolt-fdata --db numbers.db
+"$ctl" edges --db numbers.db >got 2>said && [ ! -s got ] && grep -q 'nothing matches: .*exact counts of [0-9]* paths, and no branches.*cfg FUNCTION' said &&
+	ok "edges of counted paths say what to ask" || not_ok "edges of counted paths" "$(cat got said)"
 "$ctl" export -F folded --db numbers.db -o folded 2>said && grep -q ";$function [0-9]*$" folded && grep -q 'counts are RUNS: exact' said &&
 	ok "stacks of counted functions" || not_ok "stacks of counted functions" "$(tail -n 1 said)"
 

@@ -427,6 +427,18 @@ sqlite3 update.db "INSERT INTO binaries (build_id, kind, name, last_window)
 		kl, kl_corrected, kl_low, kl_high, overlap, angle, coverage_static, coverage_dynamic, matched FROM drift WHERE window = 3;
 	UPDATE drift SET kl_corrected = 0.001, kl_low = 0 WHERE window = 3 AND binary = 1"
 run 10 --db update.db drift --check
+# Window 1 was measured while the clock stood in the year 2191: the last one is window 3 all the same.
+cp stored.db future.db
+sqlite3 future.db 'UPDATE windows SET begin_ns = 7000000000000000000, end_ns = 7000000060000000000 WHERE id = 1'
+run 10 --db future.db drift --check
+grep -q '^alpha *web-1 *rolling *3 ' got || fail 'the last drift after a clock that was set back'
+grep -q '^pathprofctl: 1 window ends later than now, the last at 2191-10-27 12:27:40: the clock was set back since' said ||
+	fail "not said of a window of the future: $(cat said)"
+run 0 --db future.db windows --json
+holds 'windows of the future come last' <<'END'
+assert [w["id"] for w in j] == [3, 2, 1], j
+END
+grep -q ' 1 window ends later than now' said || fail 'windows: not said of a window of the future'
 run 0 --db stored.db drift --json
 holds 'stored drift' <<'END'
 assert [(p["window"], p["kl_corrected_bits"], p["over"]) for p in j] == \

@@ -53,6 +53,9 @@ says 2 'needs a DIR' --db "$db" cfg alpha --graph-cache
 says 2 'needs a FUNCTION' --db "$db" paths --function
 says 2 'not expected' --db "$db" paths --function alpha beta
 says 2 'one of paths' --db "$db" top --by colour
+says 2 'a recording is needed' import -o "$dir/none.db"
+says 2 'second.data: one recording at a time .*counts takes several files' import -o "$dir/none.db" first.data second.data
+[ ! -e "$dir/none.db" ] || fail "an import that is refused makes a database"
 says 2 'is needed' --db "$db" vacuum
 says 2 'check' --db "$db" db
 says 2 'check' --db "$db" db frobnicate
@@ -266,7 +269,24 @@ run 0 --db "$db" vacuum --max-age 1d
 grep -q '^3 windows removed' "$dir/got" || fail "vacuum --max-age"
 run 0 --db "$db" vacuum --max-size 512M
 grep -q '^0 windows removed' "$dir/got" || fail "vacuum --max-size"
+# One is one.
+"$known" "$dir/one.db" now
+run 0 --db "$dir/one.db" paths --comm nobody-is-called-so
+grep -q ' taken in 1 window of that time' "$dir/said" || fail "one window: $(cat "$dir/said")"
+sqlite3 "$dir/one.db" 'UPDATE windows SET begin_ns = 1, end_ns = 2'
+run 0 --db "$dir/one.db" vacuum --max-age 1d
+grep -q '^1 window removed, ' "$dir/got" || fail "one window: $(cat "$dir/got")"
+# One database has one size, whoever tells it: that of its files now, not of what the daemon said a while ago.
+"$known" "$db" status '{"pid": 1, "updated_ns": 1, "window_s": 10, "memory_bytes": 4096, "db_bytes": 1, "db": "p.db"}'
 run 0 --db "$db" db check
+size=$(sed -n 's/.*: sound, \(.* with its write-ahead log\)$/\1/p' "$dir/got")
+run 3 --db "$db" status
+[ -n "$size" ] && grep -q "; database $size, p.db$" "$dir/got" || fail "db check has '$size', status: $(grep memory "$dir/got")"
+member() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$dir/got" "$1"; }
+run 0 --db "$db" db check --json
+bytes=$(member bytes)
+run 3 --db "$db" status --json
+[ "$(member db_bytes)" = "$bytes" ] || fail "db check --json has $bytes bytes, status $(member db_bytes)"
 run 0 doctor --json
 python3 -c 'import json, sys; assert all(f["state"] in ("ok", "no", "warn") for f in json.load(open(sys.argv[1])))' "$dir/got" ||
 	fail "doctor --json"

@@ -199,6 +199,17 @@ functions_of <"$dir/top" >"$dir/got"
 expect_near "top of one host"
 run 0 --db "$dir/fleet.db" hosts
 grep -q "^two  .* 1  " "$dir/got" || fail "hosts: $(cat "$dir/got")"
+cp "$dir/fleet.db" "$dir/lost.db"
+sqlite3 "$dir/lost.db" 'DELETE FROM window_drops WHERE reason = 2'
+run 0 --db "$dir/lost.db" hosts
+! grep -q "Samples lost" "$dir/got" || fail "hosts that lost nothing: $(cat "$dir/got")"
+sqlite3 "$dir/lost.db" "INSERT INTO window_drops SELECT window, 2, 100000 FROM parcel_windows
+	WHERE parcel = (SELECT min(id) FROM parcels WHERE host = 'two')"
+run 0 --db "$dir/lost.db" hosts
+grep -qE '^Samples lost, for pathprofd did not read them in time: two [1-9]00000 \([0-9.]+%\); CPU leaves them out' "$dir/got" ||
+	fail "hosts that lost samples: $(cat "$dir/got")"
+run 0 --db "$dir/lost.db" hosts --json
+grep -q 'samples lost, .* two ' "$dir/said" || fail "hosts that lost samples, beside JSON: $(cat "$dir/said")"
 run 1 --db "$dir/fleet.db" paths --host elsewhere
 grep -q "pathprofctl hosts. lists" "$dir/said" || fail "--host elsewhere: $(cat "$dir/said")"
 PATHPROF_DB=$dir/none.db run 0 compare "file:$dir/fleet.db" "file:$dir/fleet.db" --host two

@@ -27,6 +27,13 @@ sees() {
 }
 press() { screen send-keys "$@"; }
 
+# A window that a clock wrote which was a day ahead hides none of those of now.
+"$known" "$dir/ahead.db" now
+"$known" "$dir/ahead.db" now
+sqlite3 "$dir/ahead.db" 'UPDATE windows SET begin_ns = begin_ns + 86400000000000, end_ns = end_ns + 86400000000000 WHERE id = 1'
+run 0 --db "$dir/ahead.db" top
+grep -q ' 1200  alpha+0x1000' "$dir/got" || fail "top beside a window of tomorrow: $(cat "$dir/got")"
+
 db=$dir/known.db
 "$known" "$db" now
 export LC_ALL=C.UTF-8 TERM=screen
@@ -157,7 +164,14 @@ sees 'pathprof functions' -t graph
 # An empty view says why.
 screen -f /dev/null new-session -d -s empty -x 100 -y 12 \
 	"env LC_ALL=C.UTF-8 '$ctl' --db '$db' top --pid 4000000; sleep 60"
-sees 'Nothing was seen in this time: [0-9]* bursts were taken in [0-9]* windows' -t empty
+sees 'Nothing was seen in this time: [0-9]* bursts* w[a-z]* taken in [0-9]* window' -t empty
+
+# The title says which part of the samples was lost.
+sqlite3 -cmd '.timeout 60000' "$db" "VACUUM INTO '$dir/lost.db'"
+sqlite3 "$dir/lost.db" "INSERT INTO window_drops SELECT id, 2, clock_samples FROM windows"
+screen -f /dev/null new-session -d -s lost -x 120 -y 12 \
+	"env LC_ALL=C.UTF-8 '$ctl' --db '$dir/lost.db' top --since -1d; sleep 60"
+sees ' samples  50.0% of samples lost  ' -t lost
 
 # A database of an older version does not follow its daemon, and the title says so.
 sqlite3 -cmd '.timeout 60000' "$db" 'DROP TABLE segment_samples; DROP TABLE segmented_windows; DROP TABLE pieces; DROP TABLE context_counts; DROP TABLE contexts; DROP TABLE range_counts; DROP TABLE ranged_windows; DROP TABLE segment_counts; DROP TABLE piece_counts; DROP TABLE window_notes; DROP TABLE parcel_windows; DROP TABLE parcels; PRAGMA user_version = 7'

@@ -298,7 +298,7 @@ run 0 --db other.db parcel write -o parcels
 cp pairs.db both.db
 run 0 parcel add -o both.db "$(ls -t parcels/*.parcel | head -n 1)"
 run 0 --db both.db untested more.paths --binary pairs --unit segment
-grep -q '^not compared: 1 of 2 windows (2 to 2), which do not say which piece followed which' "$dir/got" ||
+grep -q '^not compared: 1 of 2 windows (2 to 2), which does not say which piece followed which' "$dir/got" ||
 	fail "segments beside a parcel: $(cat "$dir/got")"
 
 # The same findings in a build that moved every line, each with a fingerprint of its own.
@@ -335,7 +335,7 @@ ways = [(b["line"], e["to"]) for b in o["blocks"] for e in b["edges"] if e["unte
 assert len(ways) == 1 and ways[0][1] == untested[0]["start"], ways
 END
 run 0 --db all.paths cfg code@app --tested tests.paths
-grep -q 'tested  *1 paths; 1 blocks' "$dir/got" && grep -q '  untested' "$dir/got" || fail "cfg --tested, text: $(cat "$dir/got")"
+grep -q 'tested  *1 path; 1 block ' "$dir/got" && grep -q '  untested' "$dir/got" || fail "cfg --tested, text: $(cat "$dir/got")"
 run 0 --db all.paths cfg code@app --tested tests.paths --format dot
 grep -q 'red: ran, and no test ran it' "$dir/got" && grep -q 'untested, ' "$dir/got" || fail "cfg --tested, dot: $(cat "$dir/got")"
 run 0 --db all.paths cfg code@app --tested all.paths --json

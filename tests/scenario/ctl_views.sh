@@ -308,6 +308,24 @@ run 0 --db "$dir/clocks.db" paths -n 1
 grep -q '^TIME: 3000 samples of a clock set to up to 99 a second of each CPU' "$dir/got" ||
 	fail "clocks that differ: $(cat "$dir/got")"
 
+# Samples that pathprofd did not read in time are told of from a hundredth on, below tables and in JSON.
+cp "$db" "$dir/lost.db"
+sqlite3 "$dir/lost.db" "INSERT INTO window_drops SELECT id, 2, 10 FROM windows"
+for verb in paths edges 'top --since @0'; do
+	# shellcheck disable=SC2086 # a list of words
+	run 0 --db "$dir/lost.db" $verb
+	! grep -q ' were lost' "$dir/got" || fail "$verb: a hundredth of lost samples is told of"
+done
+sqlite3 "$dir/lost.db" "UPDATE window_drops SET count = 1000 WHERE reason = 2 AND window = 1"
+for verb in paths 'top --by edges --since @0' 'top --since @0'; do
+	# shellcheck disable=SC2086 # a list of words
+	run 0 --db "$dir/lost.db" $verb
+	grep -q '^1020 samples (25.4%) were lost, for pathprofd did not read them in time' "$dir/got" ||
+		fail "$verb: lost samples: $(cat "$dir/got")"
+done
+run 0 --db "$dir/lost.db" paths --json
+grep -q '"lost": 1020,' "$dir/got" || fail "lost samples in JSON: $(head -n 3 "$dir/got")"
+
 # Of generated code that the clock alone saw RUNS are not known, nor are those of two processes. A
 # table names four owners of a binary's files and says that there are more; JSON names all.
 cp "$db" "$dir/generated.db"
@@ -508,12 +526,15 @@ expect "windows sampled on branches"
 run 0 --db "$dir/branches.db" paths --json -n 1
 grep -q '"runs_half_rate": null, "runs_twice_rate": null, "basis": "branches", "kind": "branches"' \
 	"$dir/got" || fail "sampled on branches: rates matter"
-# Without bursts paths were counted, and where there are none another tool counted branches.
+# Without bursts paths were counted, and where there are branches another tool counted these.
 cp "$dir/branches.db" "$dir/counted.db"
 sqlite3 "$dir/counted.db" 'UPDATE windows SET bursts = 0'
 run 0 --db "$dir/counted.db" paths -n 1
+grep -qx 'RUNS: counts of another tool.' "$dir/got" || fail "counts of another tool: $(cat "$dir/got")"
+sqlite3 "$dir/counted.db" 'UPDATE windows SET branches = 0'
+run 0 --db "$dir/counted.db" paths -n 1
 grep -qx 'RUNS: exact counts, of every path that ran.' "$dir/got" || fail "counted paths: $(cat "$dir/got")"
-sqlite3 "$dir/counted.db" 'UPDATE windows SET paths = 0; DELETE FROM path_counts'
+sqlite3 "$dir/counted.db" 'UPDATE windows SET paths = 0, branches = 2000; DELETE FROM path_counts'
 run 0 --db "$dir/counted.db" top --by edges --since @0
 grep -qx 'SHARE: of the branches taken in counts of another tool.' "$dir/got" || fail "counted branches: $(cat "$dir/got")"
 run 0 --db "$dir/branches.db" paths --sort time -n 1

@@ -167,23 +167,36 @@ sqlite3 damaged.db "UPDATE daemon_status SET json = replace(json, '$(printf '02%
 ! "$hub" judge --db damaged.db --since $((end - 300)) --until "$end" >judged 2>said && grep -q '/srv/shop: .*earlier build "broken", which is no build-id' said &&
 	ok "a damaged build before: $(cat said)" || not_ok "a damaged build before" "$(cat said): $(head -c 300 judged)"
 # The last slot is judged again: nothing is told again, and an alert of what is not there any more is over: a
-# program, a host whose program others run, a rule. Of a host that was there a while ago nothing is known yet.
+# program, a host whose program others run, a rule, a build of mail that was rolled back. Of a host that was there a while ago nothing is known yet.
 kill -9 $server
 wait $server 2>/dev/null
+# A status that cannot be read is no empty one: nothing is judged again, and it is not written over.
+sqlite3 damaged.db "UPDATE daemon_status SET json = '{\"spans\": {'"
+! "$hub" judge --db damaged.db --since $((end - 300)) --until "$end" >judged 2>said && grep -q 'status, which says what was judged, is damaged' said &&
+	ok "judging on a damaged status" || not_ok "judging on a damaged status" "$(cat said): $(head -c 300 judged)"
+start damaged.db --config hub.conf
+for _ in $(seq 1200); do grep -q 'alerts: .* is damaged' hub.log && break; sleep 0.05; done
+stop
+grep -q 'alerts: damaged.db: .* is judged again, .*status, which says what was judged, is damaged' hub.log &&
+	[ "$(sqlite3 damaged.db 'SELECT json FROM daemon_status')" = '{"spans": {' ] && [ "$(messages damaged.db)" = "$want" ] &&
+	ok "a damaged status is told and stays" || not_ok "a damaged status" "$(tail -n 2 hub.log): $(sqlite3 damaged.db 'SELECT json FROM daemon_status' | head -c 100)"
 long=$(((end - 200000) * 1000000000)) late=$(((end - 600) * 1000000000))
 sqlite3 hub.db "INSERT INTO alerts VALUES ('host', '/srv/gone', 'host:web9', 'fleet', 2, 0, $long, $long, 0, $long, 1.0, '{}'),
 	('host', '/srv/web', 'host:web9', 'fleet', 2, 0, $long, $long, 0, $long, 1.0, '{}'),
 	('host', '/srv/web', 'host:web8', 'fleet', 2, 0, $late, $late, 0, $late, 1.0, '{}'),
-	('no_such', '/srv/web', 'host:web3', 'fleet', 2, 0, $late, $late, 0, $late, 1.0, '{}');
+	('no_such', '/srv/web', 'host:web3', 'fleet', 2, 0, $late, $late, 0, $late, 1.0, '{}'),
+	('release', '/srv/mail', 'build:040404040404', 'previous', 2, 1, $late, $late, 0, $late, 1.0, '{}');
 	UPDATE daemon_status SET json = json_set(json, '\$.spans.\"300\".until', $((end - 300)))"
 start hub.db --config hub.conf
 await hub.db
 told_of() { sqlite3 hub.db "SELECT summary FROM messages WHERE NOT fired AND $1"; } # WHERE
-[ "$(messages hub.db)" = "$want no_such|/srv/web|host:web3|0 host|/srv/gone|host:web9|0 host|/srv/web|host:web9|0" ] && told_of "binary = '/srv/gone'" | grep -q 'was not judged for a day' &&
+[ "$(messages hub.db)" = "$want no_such|/srv/web|host:web3|0 host|/srv/gone|host:web9|0 host|/srv/web|host:web9|0 release|/srv/mail|build:040404040404|0" ] && told_of "binary = '/srv/gone'" | grep -q 'was not judged for a day' &&
 	ok "a span that is judged again tells nothing again, and ends what is gone" || not_ok "judged again" "$(messages hub.db): $(tail -n 3 hub.log)"
 told_of "container = 'host:web9' AND binary = '/srv/web'" | grep -q 'was not judged for a day' &&
 	[ "$(sqlite3 hub.db "SELECT phase, streak FROM alerts WHERE container = 'host:web8'")" = "2|0" ] &&
 	ok "of a host that is gone nothing is known, though its program was judged" || not_ok "a host that is gone" "$(sqlite3 hub.db "SELECT * FROM alerts WHERE container IN ('host:web8', 'host:web9')")"
+told_of "binary = '/srv/mail'" | grep -q '^/srv/mail, build:040404040404, runs no more, while another build does: .* is over$' &&
+	ok "the alert of a build that was rolled back is over" || not_ok "a build that was rolled back" "$(sqlite3 hub.db "SELECT * FROM alerts WHERE binary = '/srv/mail'")"
 told_of "rule = 'no_such'" | grep -q 'host:web3, is not judged any more: .* is closed, since the hub has no such rule any more$' &&
 	ok "an alert whose rule is gone is over" || not_ok "a rule that is gone" "$(told_of "rule = 'no_such'")"
 sqlite3 -cmd '.timeout 5000' hub.db "DELETE FROM alerts WHERE container = 'host:web8'"

@@ -98,14 +98,17 @@ for _ in $(seq 600); do [ -z "$(find hub.db.files -type f)" ] && break; sleep 0.
 "$ctl" --hub "$url" --certificates certs cfg turn_wheels --binary "$id" --since @$since >got 2>said && not_ok "cfg without the file" "$(head -n 3 got)" ||
 	{ grep -q 'no host has uploaded' said && ok "cfg says that hosts are asked"; } || not_ok "what cfg says" "$(cat said)"
 send --upload
-grep -q '1 files uploaded' sent && there && cmp -s home/worker "hub.db.files/${id:0:2}/${id:2}" && ok "uploaded, by the host that may" || not_ok "upload" "$(cat sent said; tail -n 2 hub.log)"
+grep -q '1 file uploaded' sent && there && cmp -s home/worker "hub.db.files/${id:0:2}/${id:2}" && ok "uploaded, by the host that may" || not_ok "upload" "$(cat sent said; tail -n 2 hub.log)"
 ask reader "$question"
 [ "$status" = 200 ] && cmp -s want got && ok "and the profile is that of before" || not_ok "the profile" "$status: $(head -c 300 got)"
 "$ctl" --hub "$url" --certificates certs cfg turn_wheels --binary "$id" --since @$since >got 2>said && grep -q 'turn_wheels' got && ok "cfg shows its code" || not_ok cfg "$(cat got said | head -n 5)"
 "$ctl" --hub "$url" --certificates certs export --binary "$id" --format bolt-fdata --since @$since --until @$until -o exported 2>said && cmp -s want exported && ok "export needs no file of one's own" || not_ok export "$(cat said)"
 ask reader "files/$id"
 [ "$status" = 200 ] && cmp -s home/worker got && ok "a reader gets it" || not_ok "files" "$status"
-refused 404 'no host has uploaded' their "files/$id"
+refused 404 'no host has sent that it ran this build' their "files/$id"
+cp got of_theirs
+refused 404 'no host has sent that it ran this build' their "files/$other_id"
+cmp -s got of_theirs && ok "another tenant's build is as one that nobody ran" || not_ok "another tenant's build" "$(cat got of_theirs)"
 refused 404 'no host ran' their "$question"
 refused 409 'is there already' one "files/$id" -T home/worker
 send --upload
@@ -116,7 +119,9 @@ stop
 start
 ask reader "files/$id"
 [ "$status" = 200 ] && ok "a hub that starts anew has it" || not_ok "after a start" "$status"
-refused 404 'no host has uploaded' reader "files/$other_id"
+refused 404 'no host has sent that it ran this build' reader "files/$other_id"
+refused 400 'a build-id is to stand' reader "files/${id:0:7}"
+refused 400 'a build-id is to stand' reader "files/..%2fhub.db"
 stop
 chmod 0 "hub.db.files/${id:0:2}/${id:2}"
 start

@@ -341,7 +341,7 @@ def before_windows_were_known(fleet):
     said = host.send()
     host.record(fleet.base + (STEPS - 1) * SLOT)
     grown = host.send()
-    if said.startswith("0 parcels sent") and grown.startswith("1 parcels sent"):
+    if said.startswith("0 parcels sent") and grown.startswith("1 parcel sent"):
         ok("what came before windows were known is not sent again, and a fuller slot takes its place")
     else:
         not_ok("before windows were known", said + grown)

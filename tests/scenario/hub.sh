@@ -34,6 +34,20 @@ openssl verify -x509_strict -CAfile ca/ca.pem ca/host1.pem ca/hub.pem >said 2>&1
 	ok "certificates hold by the letter of RFC 5280" || not_ok "certificates, strictly" "$(paste -sd ';' said)"
 "$hub" enrol ca mistaken --address 127.0.0.1 2>said
 [ $? -eq 2 ] && grep -q -- '--server makes it' said && [ ! -e ca/mistaken.pem ] && ok "no host has the hub's addresses" || not_ok "addresses of a host" "$(cat said)"
+for address in 127.0.0.1:7443 hub,,hub2 'hub, hub2' '[::1]' https://hub 10.0.0; do
+	"$hub" enrol ca mistaken --server --address "$address" 2>said
+	[ $? -eq 2 ] && grep -q 'is no host name and no IP address' said && [ ! -e ca/mistaken.pem ] && ok "no address: '$address'" || not_ok "no address: '$address'" "$(cat said)"
+done
+# No certificate outlives its authority's.
+end_of() { openssl x509 -noout -enddate -in "$1"; }
+"$hub" enrol ca long --days 36500 2>said && grep -q 'long: its certificate ends with that of the authority, ca/ca.pem, on .*and not 36500; make a new authority' said && [ "$(end_of ca/long.pem)" = "$(end_of ca/ca.pem)" ] &&
+	ok "a certificate ends with its authority's, and that is said" || not_ok "beyond the authority's end" "$(cat said) $(end_of ca/long.pem)"
+"$hub" enrol ca short2 --days 3600 2>said && [ ! -s said ] && ok "one that ends before is as long as it was to be" || not_ok "before the authority's end" "$(cat said)"
+mkdir over
+openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout over/ca-key.pem -out over/ca.csr -subj /CN=over 2>/dev/null
+openssl x509 -req -in over/ca.csr -signkey over/ca-key.pem -set_serial 1 -days 0 -extfile <(echo basicConstraints=CA:true) -out over/ca.pem 2>/dev/null
+! "$hub" enrol over host1 2>said && grep -q 'over/ca.pem: its time was over on .*: make a new authority in another directory' said && [ ! -e over/host1.pem ] && [ ! -e over/host1-key.pem ] &&
+	ok "an authority whose time is over signs nothing" || not_ok "an authority whose time is over" "$(ls over; cat said)"
 [ "$(stat -c %a ca/ca-key.pem ca/host1-key.pem | sort -u)" = 600 ] && ok "keys are their owner's alone" ||
 	not_ok keys "$(stat -c '%n %a' ca/*-key.pem | paste -sd ' ')"
 cp ca/host1.pem before
@@ -134,6 +148,11 @@ start
 for h in $(seq $hosts); do send $h --labels "${labels[h]}" || not_ok "host$h sends" "$(tail -n 1 said)"; done
 same_sums "three hosts sent" host?.db
 send 1 && grep -q '^0 parcels sent, [1-9]' sent && ok "what is there is not sent again" || not_ok "sent again" "$(cat sent)"
+"$hub" send --once --db host1.db --hub "$url" $(as host2) --ca ca/ca.pem >sent 2>said && grep -q '^0 parcels sent' sent && grep -q -- '--cert ca/host2.pem is that of host2: if this host was neither renamed' said &&
+	ok "another host's certificate is told of" || not_ok "another host's certificate" "$(cat sent said)"
+send 1 && [ ! -s said ] && ok "and its own is not" || not_ok "its own certificate" "$(cat said)"
+! "$hub" send --once --db host1.db --hub "$url" --cert ca/host1.pem --key ca/host2-key.pem --ca ca/ca.pem >sent 2>said && grep -q -- '--key ca/host2-key.pem is not the key of --cert ca/host1.pem' said &&
+	ok "another certificate's key is named" || not_ok "another certificate's key" "$(cat sent said)"
 url=$url/ send 1 && grep -q '^0 parcels sent, [1-9]' sent && ok "an address with a slash at its end" || not_ok "a slash" "$(tail -n 1 said)"
 "$ctl" --db hub.db hosts --json | python3 -c '
 import json, sys
@@ -197,6 +216,20 @@ assert have
 same(have, rows("got"))
 END
 done
+# The three hosts ran the same workloads, without process ids: each row says whose it is, and a sum of how many hosts.
+"$ctl" --hub "$url" processes --since @0 --json >got 2>said && python3 -c '
+import collections, json
+rows = collections.Counter(row["host"] for row in json.load(open("got")))
+assert set(rows) == {"host1", "host2", "host3"} and len(set(rows.values())) == 1, rows' 2>>said &&
+	"$ctl" --hub "$url" processes --since @0 >got 2>>said && grep -q ' HOST  *PID ' got && grep -q ' host2 ' got &&
+	ok "processes say of which host they are" || not_ok "hosts of processes" "$(head -n 3 got | paste -sd ';') $(tail -n 1 said)"
+"$ctl" --hub "$url" processes --since @0 --host host2 --json >got 2>said && python3 -c '
+import json
+assert {row["host"] for row in json.load(open("got"))} == {"host2"}' 2>>said && ok "processes of one host" || not_ok "processes of one host" "$(tail -n 1 said)"
+"$ctl" --hub "$url" top --by comms --since @0 --json >got 2>said && python3 -c '
+import json
+rows = json.load(open("got"))
+assert rows and all(row["hosts"] == 3 for row in rows), rows' 2>>said && ok "names of processes say of how many hosts they are" || not_ok "hosts of names" "$(tail -n 1 said)"
 # Hosts by their labels: the sums are those of their databases, at the hub's database and over the network.
 labelled() { # WHAT-DATABASES OPTION...
 	local what=$1 want
@@ -237,7 +270,7 @@ make_host 4 2
 send 4 || not_ok "a fourth host" "$(tail -n 1 said)"
 sqlite3 host4.db "INSERT INTO windows SELECT max(id) + 1, begin_ns, end_ns, source, basis, taken_wanted, 7, 8, 9, 10,
 	11, 12, 13, horizon, clock_hz, clock_kernel, 14, 15, 0, weighed FROM windows"
-send 4 && grep -q '^1 parcels sent' sent || not_ok "a fuller slot" "$(cat sent said)"
+send 4 && grep -q '^1 parcel sent' sent || not_ok "a fuller slot" "$(cat sent said)"
 same_sums "a slot has grown" host?.db
 
 # ---------------------------------------------------------------- killed, and put back
@@ -282,7 +315,19 @@ left=$(sqlite3 hub.db "SELECT count(*) FROM windows")
 send 1 && grep -q '^0 parcels sent, [1-9]' sent && ok "and nothing is sent again" || not_ok "sent again" "$(cat sent said)"
 sqlite3 host1.db "INSERT INTO windows SELECT max(id) + 1, begin_ns, end_ns, source, basis, taken_wanted, 7, 8, 9, 10,
 	11, 12, 13, horizon, clock_hz, clock_kernel, 14, 15, 0, weighed FROM windows"
-send 1 && grep -q '^1 parcels sent' sent || not_ok "a window of an hour that was summed up" "$(cat sent said)"
+send 1 && grep -q '^1 parcel sent' sent || not_ok "a window of an hour that was summed up" "$(cat sent said)"
+# How late the oldest hour is, from its end on: the hub's figure is the database's, or 0 once the hour is summed up.
+python3 - 2>said <<'END' && ok "how late the oldest hour is" || not_ok "how late the oldest hour is" "$(tail -n 1 said)"
+import re, socket, sqlite3, time
+with socket.socket(socket.AF_UNIX) as hub:
+    hub.connect("hub.db.socket")
+    hub.sendall(b"figures\n")
+    figures = b"".join(iter(lambda: hub.recv(65536), b"")).decode()
+told = float(re.search(r'^pathprof_hub_roll_backlog_seconds\{tenant="default"\} (\S+)', figures, re.M)[1])
+slot = sqlite3.connect("hub.db", timeout=60).execute("SELECT min(slot) FROM parcels WHERE NOT rolled").fetchone()[0]
+late = time.time() - 86400 - (slot // 3600 + 1) * 3600 if slot else 0
+assert not told or not slot or abs(told - late) < 900, (told, late)
+END
 same_sums "a window that came late" host?.db
 send 1 && grep -q '^0 parcels sent, [1-9]' sent || not_ok "a late window is sent again" "$(cat sent said)"
 "$ctl" --db hub.db db check >said 2>&1 && ok "the database is sound" || not_ok "the database" "$(tail -n 1 said)"
@@ -344,8 +389,7 @@ answer 200 "the same parcel of its own host" "${two[@]}" --data-binary "@$parcel
 answer 403 "no certificate" "$have"
 answer 403 "no certificate, with a parcel" "${ask[@]}" --data-binary "@$parcel" "$url/v1/parcels"
 answer 403 "the hub's own certificate" --cert ca/hub.pem --key ca/hub-key.pem "$have"
-# A host that makes up databases fills the hub with sixteen at most, which says a refusal a second.
-sleep 1
+# A host that makes up databases fills the hub with sixteen at most.
 "$hub" enrol ca host6
 for i in $(seq 17); do
 	make_host 6 1
@@ -355,9 +399,11 @@ done
 rm host6.db
 [ "$i" -eq 17 ] && grep -q '403.*16 databases' said && ok "a seventeenth database: 403" || not_ok "a seventeenth database" "$i: $(tail -n 1 said)"
 sqlite3 hub.db "SELECT count(DISTINCT store) FROM parcels WHERE host = 'host6'" | grep -qx 16 || not_ok "databases of one host" "not 16"
-grep -q 'host6: 403: this host has sent of 16' hub.log && ok "the hub's log says whom it refused" || not_ok "the hub's log" "$(tail -n 1 hub.log)"
+grep -q '127.0.0.1 (host6): 403: this host has sent of 16' hub.log && ok "the hub's log says whom it refused" || not_ok "the hub's log" "$(tail -n 1 hub.log)"
 "$hub" ca others && "$hub" enrol others host1
 answer 403 "the same name of another authority" --cert others/host1.pem --key others/host1-key.pem "$have"
+grep -q '127.0.0.1 (says that it is host1): 403: the client certificate is not signed' hub.log && ok "and whom it does not believe" || not_ok "whom it does not believe" "$(tail -n 1 hub.log)"
+grep -q '127.0.0.1 (no name): 403: a client certificate is needed' hub.log && ok "and from where" || not_ok "from where" "$(grep -m 1 403 hub.log)"
 answer 000 "TLS 1.2" --tls-max 1.2 "${one[@]}" "$have"
 answer 400 "no store" "${one[@]}" "$url/v1/have?store=xyz"
 answer 404 "another way in" "${one[@]}" "$url/v1/other"
@@ -611,13 +657,25 @@ same_sums "what was sent meanwhile" host?.db made*.db fine.db
 make_host 5 3
 sqlite3 host5.db "PRAGMA ignore_check_constraints = ON; UPDATE path_counts SET samples = -1 WHERE window = (SELECT id FROM windows ORDER BY end_ns LIMIT 1)"
 ! "$hub" send --once --db host5.db --hub "$url" $(as host3) --ca ca/ca.pem >sent 2>said && grep -q 'impossible value' said &&
-	grep -q '^[1-9][0-9]* parcels sent, .* 1 refused' sent && ok "a damaged slot keeps no other back: $(cat sent)" || not_ok "a damaged slot" "$(cat sent) $(tail -n 1 said)"
+	grep -q '^[1-9][0-9]* parcels* sent, .* 1 refused' sent && ok "a damaged slot keeps no other back: $(cat sent)" || not_ok "a damaged slot" "$(cat sent) $(tail -n 1 said)"
 peak=$(awk '/VmHWM/ { print $2 }' /proc/$server/status)
 [ "$peak" -lt 300000 ] && ok "memory: $((peak / 1024)) MiB at most" || not_ok memory "$peak kB"
 stop
 # A question that is refused is no parcel that was.
 start
 answer 400 "a question of no store" "${two[@]}" "$url/v1/have?store=xyz"
+# A name that would begin a line of its own, and one that is refused all the time: neither is the log's matter.
+openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout forger-key.pem -out forger.csr -utf8 -subj $'/CN=evil\nforged\x1b[2J' 2>/dev/null
+openssl x509 -req -in forger.csr -CA ca/ca.pem -CAkey ca/ca-key.pem -set_serial 78 -days 2 -extfile <(echo extendedKeyUsage=clientAuth) -out forger.pem 2>/dev/null
+answer 403 "a name with control characters" --cert forger.pem --key forger-key.pem "$url/v1/have?store=$(id_of host2.db)"
+grep -q '127.0.0.1 (says that it is [^)]*): 403: the name in the client certificate has characters' hub.log && ! grep -q '^[^p]' hub.log && ! grep -q $'\x1b' hub.log &&
+	ok "it stays within its line" || not_ok "a name with control characters" "$(od -c hub.log | tail -n 5 | paste -sd ';')"
+noises=()
+for i in $(seq 100); do noises+=("$url/v1/have?store=$i"); done
+curl -s --cacert ca/ca.pem -H 'Connection: close' "${noises[@]}" >answers 2>&1
+[ "$(grep -o 'a client certificate is needed' answers | wc -l)" = 100 ] && [ "$(grep -c '(no name): 403' hub.log)" -le 60 ] && ok "a hundred refusals: $(grep -c '(no name): 403' hub.log) lines" ||
+	not_ok "a hundred refusals" "$(grep -o 'a client certificate is needed' answers | wc -l) answered, $(grep -c '(no name): 403' hub.log) lines"
 stop
+grep -qE '\(before it [0-9]+ refusals that are not said\)|: [0-9]+ more requests were refused' hub.log && ok "and the number of the others" || not_ok "the number of the others" "$(tail -n 3 hub.log)"
 grep -q 'ends: 0 parcels added.* 0 known, 0 refused' hub.log && ok "parcels refused are parcels" || not_ok "parcels refused" "$(tail -n 2 hub.log)"
 exit $failed

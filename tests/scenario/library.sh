@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The library for programs of others: eight headers are promised, and installed with what they include
-# and nothing else; each compiles alone, as C and as C++; every function that one declares is in the
-# library, under its C name in C++ too; and pkg-config says all that is needed to link it.
+# and nothing else; each compiles alone, as C and as C++, and so does every internal one that says
+# extern "C"; every function that an installed one declares is in the library, under its C name in C++
+# too; and pkg-config says all that is needed to link it.
 set -u
 unset MAKEFLAGS MAKEOVERRIDES MFLAGS MAKELEVEL
 cd "$(dirname "$0")/../.." || exit 1
@@ -28,23 +29,29 @@ else
 	not_ok library_promised "$(diff "$work/needed" "$work/installed" | grep '^[<>]' | paste -sd ' ')"
 fi
 
-# alone LANGUAGE COMPILER STANDARD
+# alone NAME FOLDER LANGUAGE COMPILER STANDARD HEADER...
 alone() {
-	local header
-	for header in "$include"/pathprof/*.h; do
+	local name=$1 folder=$2 language=$3 compiler=$4 standard=$5 header
+	shift 5
+	for header; do
 		echo "#include \"pathprof/${header##*/}\"" |
-			"$2" -x "$1" "-std=$3" -Wall -Wextra -Wpedantic -Werror -I"$include" -fsyntax-only - ||
-			echo "${header##*/}" >>"$work/$1"
+			"$compiler" -x "$language" "-std=$standard" -Wall -Wextra -Wpedantic -Werror -I"$folder" -fsyntax-only - ||
+			echo "${header##*/}" >>"$work/$name"
 	done 2>"$work/said"
-	if [ -e "$work/$1" ]; then
+	if [ -e "$work/$name" ]; then
 		cat "$work/said"
-		not_ok "library_headers_$1" "$(paste -sd ' ' "$work/$1")"
+		not_ok "library_$name" "$(paste -sd ' ' "$work/$name")"
 	else
-		ok "library_headers_$1"
+		ok "library_$name"
 	fi
 }
-alone c gcc c11
-alone c++ g++ c++17
+alone headers_c "$include" c gcc c11 "$include"/pathprof/*.h
+alone headers_c++ "$include" c++ g++ c++17 "$include"/pathprof/*.h
+
+# An internal header that says extern "C" says that a program in C++ may include it.
+mapfile -t for_both < <(grep -l '^extern "C"' libprofile/include/pathprof/*.h)
+alone internal_headers_c libprofile/include c gcc c11 "${for_both[@]}"
+alone internal_headers_c++ libprofile/include c++ g++ c++17 "${for_both[@]}"
 
 # A program in C++ that holds the address of every function that the headers declare.
 for header in "$include"/pathprof/*.h; do

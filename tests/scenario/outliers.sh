@@ -87,7 +87,7 @@ for row in rows[:10]:
     checked += abs(row["runs_high"] - ratio - half) < 0.001 * half
 assert checked >= 5, checked
 END
-grep -q 'Left out: 1 times a host with fewer than 50 samples' "$dir/table" || fail "the host with few samples is not told of"
+grep -q 'Left out: 1 time a host with fewer than 50 samples' "$dir/table" || fail "the host with few samples is not told of"
 grep -q '^CHANCE: ' "$dir/table" || fail "what CHANCE is"
 
 for i in 1 2 3; do host $i 4000 "$([ $i = 3 ] && echo 0.5 || echo 0)"; done
@@ -110,7 +110,7 @@ done
 ! "$ctl" --db "$dir/fleet.db" compare host:web1 host:nobody >"$dir/out" 2>&1 || fail "compare with a host that is none"
 grep -q 'fewer than 20 hosts' "$dir/table" || fail "that hosts are few is not told"
 "$ctl" --db "$dir/fleet.db" outliers --binary nothing >"$dir/table" 2>&1
-grep -q '^no host behaves otherwise' "$dir/table" || fail "no binary: $(cat "$dir/table")"
+grep -q '^no program was seen there' "$dir/table" || fail "no binary: $(cat "$dir/table")"
 
 # Hosts of which too few samples are there are not said to behave alike.
 for i in 1 2 3; do host $i 5 0; done
@@ -142,7 +142,7 @@ assert [r["mode"] for r in rows] == [1, 2, 3] and all(r["modes"] == 3 and r["bit
 assert abs(sum(r["share"] for r in rows) - 12 / 13) < 0.02, rows
 assert rows[2]["functions"][0]["mode_share"] > rows[2]["functions"][0]["others_share"] + 0.3, rows
 END
-grep -q '1 times a host that is like no other' "$dir/table" && [ "$(grep -c '^true ' "$dir/table")" = 3 ] || fail "modes: $(cat "$dir/table")"
+grep -q '1 time a host that is like no other' "$dir/table" && [ "$(grep -c '^true ' "$dir/table")" = 3 ] || fail "modes: $(cat "$dir/table")"
 for i in $(seq 12); do host $i 4000 0; done
 add
 "$ctl" --db "$dir/fleet.db" modes >"$dir/table" 2>&1

@@ -67,6 +67,31 @@ static void test_summary(void)
 	json_decref(found);
 }
 
+/* After a rollback nobody compares the build any more, and it is known why. */
+static void test_build_gone(void)
+{
+	const struct pp_config_alert rule = {.name = "release", .scope = PP_CONFIG_SCOPE_RELEASE};
+	const struct pathprof_alert_state state = {.fired_ns = INT64_C(1767315600000000000),
+						   .resolved_ns = INT64_C(1767319200000000000)};
+	struct hub_alert_event event = event_of(&rule, &state, NULL);
+	char *text;
+	json_t *object;
+
+	event.binary = "/srv/shop";
+	event.where = "build:030303030303";
+	event.is_gone = true;
+	text = hub_alert_summary(&event);
+	CU_ASSERT_STRING_EQUAL(
+		text, "/srv/shop, build:030303030303, runs no more, while another build does: the "
+		      "alert of rule \"release\" that fired at 2026-01-02 01:00:00 UTC is over");
+	free(text);
+	text = hub_alert_json(&event);
+	object = json_loads(text, 0, NULL);
+	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(object, "reason")), "build gone");
+	json_decref(object);
+	free(text);
+}
+
 /* Readers of JSON get names as they are. */
 static void test_json(void)
 {
@@ -88,6 +113,7 @@ static void test_json(void)
 
 static const struct unit_test tests[] = {
 	{"nothing in the line reaches into a terminal", test_summary},
+	{"a build that runs no more is the reason", test_build_gone},
 	{"names in JSON are those of the hosts", test_json},
 };
 UNIT_SUITE(alert_text, tests)

@@ -118,10 +118,31 @@ static void test_signals(void)
 	CU_ASSERT_EQUAL(status, 0);
 }
 
+/* Where standard output is closed the descriptor may have its number. */
+static void test_stray_output(void)
+{
+	struct scratch scratch = SCRATCH_INIT;
+	struct pathprof_error error = {""};
+	siginfo_t info = {.si_pid = 0};
+
+	setenv("TMPDIR", unit_tmpdir(), 1);
+	CU_ASSERT_EQUAL_FATAL(scratch_make(&scratch, &error), 0);
+	CU_ASSERT_EQUAL(write(scratch.held, "x", 1), 1);
+	for (int i = 0; i < 100 && !info.si_pid; i++) {
+		usleep(1000);
+		CU_ASSERT_EQUAL(
+			waitid(P_PID, (id_t)scratch.guard, &info, WEXITED | WNOHANG | WNOWAIT), 0);
+	}
+	CU_ASSERT_EQUAL(info.si_pid, 0);
+	CU_ASSERT_EQUAL(access(scratch.directory, F_OK), 0);
+	scratch_remove(&scratch);
+}
+
 static const struct unit_test tests[] = {
 	{"it is made in TMPDIR, its owner's alone, and goes with its files", test_in_tmpdir},
 	{"an empty TMPDIR is none", test_empty_tmpdir},
 	{"a directory that is not there is named", test_no_tmpdir},
 	{"it goes when a signal ends its process", test_signals},
+	{"it stays while bytes come where its guard waits for the end", test_stray_output},
 };
 UNIT_SUITE(scratch, tests)

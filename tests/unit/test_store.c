@@ -562,6 +562,45 @@ static void test_limit_keeps_shares(void)
 	pathprof_store_free(store);
 }
 
+struct listed {
+	int64_t ids[4];
+	size_t cnt;
+};
+
+static int list_window(void *context, const struct pathprof_window_row *row)
+{
+	struct listed *listed = context;
+
+	CU_ASSERT_FATAL(listed->cnt < 4);
+	listed->ids[listed->cnt++] = row->id;
+	return 0;
+}
+
+/* A window that was measured while the clock stood in the year 2191, and three after it. */
+static void test_windows_of_the_future(void)
+{
+	struct pathprof_store *store =
+		world_open(world_file(unit_tmpdir(), "future.db"), PATHPROF_STORE_WRITE);
+	const struct pathprof_filter one = {.limit = 1};
+	enum pathprof_window_kind newest;
+	struct listed all = {.cnt = 0}, last = {.cnt = 0};
+	unsigned int kinds;
+
+	world_fill(store, UINT64_C(7000000000), 1, 4);
+	world_fill(store, 1, 3, 4);
+	CU_ASSERT_EQUAL(pathprof_store_windows(store, NULL, list_window, &all, NULL), 0);
+	CU_ASSERT_EQUAL(all.cnt, 4);
+	for (size_t i = 0; i < 4; i++)
+		CU_ASSERT_EQUAL(all.ids[i], (int64_t)(4 - i));
+	CU_ASSERT_EQUAL(pathprof_store_windows(store, &one, list_window, &last, NULL), 0);
+	CU_ASSERT_EQUAL(last.cnt, 1);
+	CU_ASSERT_EQUAL(last.ids[0], 4);
+	/* odd ones count time, even ones branches */
+	CU_ASSERT_EQUAL(pathprof_store_kinds(store, NULL, &kinds, &newest, NULL), 0);
+	CU_ASSERT_EQUAL(newest, PATHPROF_KIND_TAKEN);
+	pathprof_store_free(store);
+}
+
 static int stop_at_two(void *context, const struct pathprof_path_row *row)
 {
 	uint32_t *cnt = context;
@@ -879,6 +918,7 @@ static const struct unit_test tests[] = {
 	{"a reader finds the same after the writer has closed", test_views_after_reopening},
 	{"a planted fault is seen", test_planted_fault},
 	{"a limit does not change shares", test_limit_keeps_shares},
+	{"a window of the future is not the newest", test_windows_of_the_future},
 	{"a callback can stop a query", test_callback_stops},
 	{"a window that cannot be written leaves nothing behind", test_bad_window_leaves_nothing},
 	{"a process takes its newest name", test_process_follows_its_name},

@@ -153,6 +153,33 @@ static void test_reader_cannot_write(void)
 	pathprof_store_free(store);
 }
 
+/* What was changed is written when it is committed, which SQLite counts among the questions. */
+static void test_no_room_to_commit(void)
+{
+	struct pathprof_store *store =
+		world_open(world_file(unit_tmpdir(), "db"), PATHPROF_STORE_WRITE);
+	struct pathprof_error error = {""};
+	struct pathprof_profile p;
+	struct rlimit before, none;
+
+	world_fill(store, 1, 1, 1);
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 1 << 20), 0);
+	world_window(&p, 2, 2 * WORLD_STEP_NS, 1);
+	signal(SIGXFSZ, SIG_IGN);
+	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	setrlimit(RLIMIT_FSIZE, &none);
+	int code = pathprof_store_add_window(store, &p, NULL, &error);
+	setrlimit(RLIMIT_FSIZE, &before);
+	CU_ASSERT_EQUAL(code, -EIO);
+	CU_ASSERT_PTR_NOT_NULL(strstr(error.text, "/db: cannot write: "));
+	CU_ASSERT_EQUAL(world_window_cnt(store), 1);
+	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, NULL, &error), 0);
+	pathprof_profile_release(&p);
+	pathprof_store_free(store);
+}
+
 /* What a user without rights to the directory sees, in a child that has given them up. */
 static int read_as_nobody(const char *file)
 {
@@ -363,6 +390,45 @@ static void test_other_databases(void)
 	CU_ASSERT_EQUAL(open_code(view, PATHPROF_STORE_WRITE, &error), -EBADMSG);
 	CU_ASSERT_EQUAL(open_code(view, PATHPROF_STORE_READ, &error), -EBADMSG);
 	CU_ASSERT(strstr(error.text, "views") != NULL);
+}
+
+/* Another process copies: to close the file here would drop the locks that the writer has on it. */
+static void copy_file(const char *from, const char *to)
+{
+	pid_t child = fork();
+	int status = 1;
+
+	if (child == 0) {
+		execlp("cp", "cp", from, to, (char *)NULL);
+		_exit(127);
+	}
+	CU_ASSERT_EQUAL_FATAL(waitpid(child, &status, 0), child);
+	CU_ASSERT_EQUAL_FATAL(status, 0);
+}
+
+static void check_says_log(const char *file)
+{
+	struct pathprof_error error = {""};
+
+	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_READ, &error), -EBADMSG);
+	CU_ASSERT_PTR_NOT_NULL(strstr(error.text, file));
+	CU_ASSERT_PTR_NOT_NULL(strstr(error.text, "without the file -wal beside it"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(error.text, "VACUUM INTO"));
+}
+
+/* The log of a young store has all there is. */
+static void test_copy_without_log(void)
+{
+	const char *dir = unit_tmpdir(), *live = world_file(dir, "live");
+	const char *copy = world_file(dir, "copy"), *empty = world_file(dir, "empty");
+	struct pathprof_store *store = world_open(live, PATHPROF_STORE_WRITE);
+
+	copy_file(live, copy);
+	check_says_log(copy);
+	copy_file("/dev/null", empty);
+	check_says_log(empty);
+	pathprof_store_free(store);
+	CU_ASSERT_EQUAL(open_code(live, PATHPROF_STORE_READ, NULL), 0);
 }
 
 /* ---------------------------------------------------------------- reading older schemas */
@@ -601,11 +667,13 @@ static const struct unit_test tests[] = {
 	{"the children of a writer that is gone are waited for", test_writer_after_a_killed_one},
 	{"a writer's child keeps no lock", test_writer_with_a_child},
 	{"a reader cannot write", test_reader_cannot_write},
+	{"a window that cannot be written is said to be so", test_no_room_to_commit},
 	{"a reader without rights to the directory reads", test_reader_without_rights},
 	{"a new file is migrated", test_new_file_is_migrated},
 	{"a newer schema is refused", test_newer_is_refused},
 	{"an older schema is brought up, step by step", test_older_is_brought_up},
 	{"databases of others are refused", test_other_databases},
+	{"a copy without its log is told, and how to make one", test_copy_without_log},
 	{"no error has a control character", test_controls_in_errors},
 	{"every older schema is read, and the file stays as it is", test_older_is_read},
 	{"an older schema is read beside its writer", test_older_is_read_beside_its_writer},

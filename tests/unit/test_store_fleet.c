@@ -373,6 +373,121 @@ static void test_hosts(void)
 	pathprof_store_free(fleet);
 }
 
+static uint64_t greater(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Adds what the parcel holds to samples, and 7 lost ones to each part. */
+static void lose(struct pathprof_parcel *parcel, struct pathprof_host_samples *samples)
+{
+	for (uint32_t i = 0; i < parcel->part_cnt; i++) {
+		struct pathprof_parcel_part *part = &parcel->parts[i];
+		struct pathprof_totals *totals = &part->profile.totals;
+
+		part->windows[0].totals.drops[PATHPROF_DROP_QUEUE_FULL] += 7;
+		totals->drops[PATHPROF_DROP_QUEUE_FULL] += 7;
+		samples->lost_cnt += 7;
+		samples->read_cnt += greater(totals->clock_samples, totals->bursts);
+	}
+}
+
+static void test_host_samples(void)
+{
+	struct pathprof_store *a = filled(), *b = empty("b"), *fleet = empty("fleet");
+	struct pathprof_host_samples want = {0}, have = {0};
+	struct hosts hosts = {.cnt = 0};
+
+	world_fill(b, FIRST, CNT, PATHS);
+	add_named(fleet, b, "web2");
+	for (int64_t slot_s = 0; slot_s <= 300; slot_s += 300) {
+		struct pathprof_parcel parcel = taken(a, slot_s);
+
+		snprintf(parcel.host.name, sizeof(parcel.host.name), "web1");
+		lose(&parcel, &want);
+		CU_ASSERT_EQUAL(added(fleet, &parcel), PATHPROF_PARCEL_ADDED);
+		pathprof_parcel_release(&parcel);
+	}
+	CU_ASSERT_EQUAL(pathprof_store_hosts(fleet, NULL, take_host, &hosts, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(hosts.cnt, 2);
+	CU_ASSERT_EQUAL(pathprof_store_host_samples(fleet, &hosts.rows[0], &have, NULL), 0);
+	CU_ASSERT_EQUAL(have.lost_cnt, want.lost_cnt);
+	CU_ASSERT_EQUAL(have.read_cnt, want.read_cnt);
+	CU_ASSERT_EQUAL(pathprof_store_host_samples(fleet, &hosts.rows[1], &have, NULL), 0);
+	CU_ASSERT_EQUAL(have.lost_cnt, 0);
+	CU_ASSERT_EQUAL(have.read_cnt, want.read_cnt);
+	pathprof_store_free(a);
+	pathprof_store_free(b);
+	pathprof_store_free(fleet);
+}
+
+/* How many workloads came of which store. */
+struct of_stores {
+	const struct hosts *hosts;
+	size_t cnt[2], other_cnt;
+};
+
+static int take_workload(void *context, const struct pathprof_process_row *row)
+{
+	struct of_stores *of = context;
+	uint8_t store[PATHPROF_PARCEL_STORE_BYTES];
+	size_t at = 2;
+
+	if (pathprof_store_of_boot(row->boot, store))
+		for (at = 0; at < 2; at++)
+			if (!memcmp(store, of->hosts->rows[at].store, sizeof(store)))
+				break;
+	of->other_cnt += at == 2;
+	if (at < 2)
+		of->cnt[at]++;
+	return 0;
+}
+
+static void test_known_build(void)
+{
+	struct pathprof_store *a = filled(), *fleet = empty("fleet");
+	struct pathprof_build_id id = world_binary_id(0);
+	bool knows = false;
+
+	add_named(fleet, a, "web1");
+	CU_ASSERT_EQUAL(pathprof_store_knows_build(fleet, &id, &knows, NULL), 0);
+	CU_ASSERT_TRUE(knows);
+	id.len_bytes--;
+	CU_ASSERT_EQUAL(pathprof_store_knows_build(fleet, &id, &knows, NULL), 0);
+	CU_ASSERT_FALSE(knows);
+	pathprof_store_free(a);
+	pathprof_store_free(fleet);
+}
+
+/* Workloads have no process ids: two hosts' may be alike in all but the store. */
+static void test_whose_workload(void)
+{
+	struct pathprof_store *a = filled(), *b = empty("b"), *fleet = empty("fleet");
+	struct hosts hosts = {.cnt = 0};
+	struct of_stores of = {.hosts = &hosts};
+	uint8_t store[PATHPROF_PARCEL_STORE_BYTES];
+
+	world_fill(b, FIRST, CNT, PATHS);
+	add_named(fleet, a, "web1");
+	add_named(fleet, b, "web2");
+	CU_ASSERT_EQUAL(pathprof_store_hosts(fleet, NULL, take_host, &hosts, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(hosts.cnt, 2);
+	CU_ASSERT_EQUAL(pathprof_store_processes(fleet, NULL, take_workload, &of, NULL), 0);
+	CU_ASSERT(of.cnt[0] > 0);
+	CU_ASSERT_EQUAL(of.cnt[0], of.cnt[1]);
+	CU_ASSERT_EQUAL(of.other_cnt, 0);
+	/* processes that were recorded here came of no store */
+	CU_ASSERT_EQUAL(pathprof_store_processes(a, NULL, take_workload, &of, NULL), 0);
+	CU_ASSERT(of.other_cnt > 0);
+	CU_ASSERT_FALSE(pathprof_store_of_boot("store:0123", store));
+	CU_ASSERT_FALSE(pathprof_store_of_boot("store:0123456789abcdef0123456789abcdeX", store));
+	CU_ASSERT_TRUE(pathprof_store_of_boot("store:0123456789abcdef0123456789abcdef", store));
+	CU_ASSERT_EQUAL(store[1], 0x23);
+	pathprof_store_free(a);
+	pathprof_store_free(b);
+	pathprof_store_free(fleet);
+}
+
 static int count_rows(void *context, const struct pathprof_path_row *row)
 {
 	*(uint64_t *)context += row->samples;
@@ -533,6 +648,9 @@ static const struct unit_test tests[] = {
 	{"a store that was cloned has two histories, and both count once", test_two_histories},
 	{"what was added is not the database's own", test_not_its_own},
 	{"each host's part is what its own store has", test_hosts},
+	{"samples that a host lost are its own", test_host_samples},
+	{"a workload of a fleet says of which store it came", test_whose_workload},
+	{"a build that hosts ran is known by its whole id", test_known_build},
 	{"hosts are selected by the labels of their newest parcel", test_labels},
 	{"a workload is a container, or a name outside of any", test_workload_filter},
 	{"what a host sent is one parcel again", test_host_parcel},

@@ -206,6 +206,9 @@ char *ctl_service_db_path(const struct ctl_options *options);
  * state directory for root, else in the home. NULL: nowhere; to be freed by the caller.
  */
 char *ctl_state_path(const char *file);
+/* The size of all its files now, and that the log counts: "1.2 MiB with its write-ahead log".
+ * Caller frees. */
+char *ctl_db_size_text(struct pathprof_store *store);
 /* Opens it; says why not. Returns CTL_OK or CTL_FAILURE. */
 int ctl_db_open(struct pathprof_store **ret_store, const struct ctl_options *options,
 		enum pathprof_store_mode mode);
@@ -217,8 +220,11 @@ char *ctl_read_line(const char *path);
  * nothing.c: why a selection is empty: what the database holds instead, and what was in the way. A
  * sentence without a full stop, to be shown after "nothing matches: ". Returns text.
  */
-const char *nothing_text(char *text, size_t text_size, struct pathprof_store *store,
-			 const struct pathprof_filter *filter);
+typedef const char *nothing_fn(char *text, size_t text_size, struct pathprof_store *store,
+			       const struct pathprof_filter *filter);
+nothing_fn nothing_text;
+/* The same where branches were asked for: exact counts are of paths alone. */
+nothing_fn nothing_branches_text;
 
 /*
  * report.c: what `record` says when its program has ended: the hottest functions and paths of the

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "text/cleanup.h"
+#include "text/text.h"
 
 #define SYSTEM_STATE "/var/lib/pathprof"
 #define SYSTEM_DB    SYSTEM_STATE "/profile.db"
@@ -95,6 +96,15 @@ static int check_window(struct pathprof_store *store, const char *path, int64_t 
 		return ctl_fail("%s: no window %" PRId64 ": `pathprofctl windows` lists them", path,
 				window);
 	return CTL_OK;
+}
+
+char *ctl_db_size_text(struct pathprof_store *store)
+{
+	uint64_t bytes = 0;
+	char text[32];
+
+	pathprof_store_size(store, &bytes);
+	return ctl_printf("%s with its write-ahead log", text_bytes(text, sizeof(text), bytes));
 }
 
 int ctl_db_open(struct pathprof_store **ret_store, const struct ctl_options *options,

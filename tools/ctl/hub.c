@@ -10,7 +10,7 @@
 #include "scratch.h"
 #include "text/cleanup.h"
 
-#define ARGUMENTS_MAX 24
+#define ARGUMENTS_MAX 32
 #define SPAN_NS       (3600 * CTL_NS_PER_S)
 
 static char *certificates_directory(const struct ctl_options *options)
@@ -65,6 +65,8 @@ static void push_span(struct oneshot_arguments *arguments, const struct ctl_opti
 	oneshot_push_option(arguments, "--until", until_ns ? number : NULL);
 }
 
+static char *hosts_file; /* NULL: none was fetched */
+
 int hub_fetch(struct ctl_options *options, bool alerts, struct scratch *scratch)
 {
 	struct oneshot_arguments arguments;
@@ -80,8 +82,10 @@ int hub_fetch(struct ctl_options *options, bool alerts, struct scratch *scratch)
 	db = ctl_printf("%s/" SCRATCH_DB, scratch->directory);
 	oneshot_begin(&arguments, "pathprof-hub", ARGUMENTS_MAX);
 	oneshot_push(&arguments, "fetch");
+	hosts_file = alerts ? NULL : ctl_printf("%s/" SCRATCH_HOSTS, scratch->directory);
 	if (alerts)
 		oneshot_push(&arguments, "--alerts");
+	oneshot_push_option(&arguments, "--hosts", hosts_file);
 	oneshot_push_option(&arguments, "--hub", options->hub);
 	oneshot_push_option(&arguments, "--db", db);
 	oneshot_push_option(&arguments, "--host", options->host);
@@ -92,6 +96,11 @@ int hub_fetch(struct ctl_options *options, bool alerts, struct scratch *scratch)
 		r = oneshot_run("--hub", arguments.list) ? CTL_FAILURE : CTL_OK;
 	options->db = db;
 	return r;
+}
+
+json_t *hub_hosts(void)
+{
+	return hosts_file ? json_load_file(hosts_file, 0, NULL) : NULL;
 }
 
 /* ---------------------------------------------------------------- files of builds */

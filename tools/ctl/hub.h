@@ -8,6 +8,8 @@
 #ifndef CTL_HUB_H
 #define CTL_HUB_H
 
+#include <jansson.h>
+
 #include "ctl.h"
 
 struct scratch;
@@ -18,6 +20,13 @@ struct scratch;
  * directory, whatever comes of it. CTL_OK or CTL_FAILURE, said.
  */
 int hub_fetch(struct ctl_options *options, bool alerts, struct scratch *scratch);
+
+/*
+ * What the hub said of its hosts when it was fetched from, an object a host and store; NULL:
+ * nothing that can be read. Counts and times are of all that the hub keeps; a hub of an earlier
+ * version says none. Caller drops the reference.
+ */
+json_t *hub_hosts(void);
 
 /*
  * From now on hub_file() asks that hub; what it fetches lies in directory. For verbs that look into

@@ -72,7 +72,7 @@ static const struct ctl_verb verbs[] = {
 	{"record", "-- COMMAND...", "Profile one program and print what was hot",
 	 "pathprofctl record -o gzip.db -- gzip -k FILE",
 	 CTL_OPT_RECORD | CTL_OPT_PID | CTL_OPT_COMMAND, cmd_record},
-	{"import", "FILE...|-", "Read what another tool recorded",
+	{"import", "RECORDING|-|COUNTS...", "Read what another tool recorded",
 	 "pathprofctl import perf.data -o perf.db", CTL_OPT_IMPORT, cmd_import},
 	{"export", "", "Write a profile for BOLT, LLVM, AutoFDO or pprof",
 	 "pathprofctl export --binary gzip -F bolt-fdata -o gzip.fdata",

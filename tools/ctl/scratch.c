@@ -39,14 +39,17 @@ static void outlive(void)
 
 static _Noreturn void be_guard(const char *directory, int waits_for)
 {
+	ssize_t n;
 	char byte;
 
 	outlive();
 	/* A pipe that this process has must keep nobody waiting. */
 	if (dup2(waits_for, STDIN_FILENO) < 0 || close_range(STDIN_FILENO + 1, ~0u, 0) < 0)
 		_exit(1);
-	while (read(STDIN_FILENO, &byte, 1) < 0 && errno == EINTR)
-		;
+	/* Bytes may come of a program whose output was closed: the descriptor has its number. */
+	do
+		n = read(STDIN_FILENO, &byte, 1);
+	while (n > 0 || (n < 0 && errno == EINTR));
 	remove_directory(directory);
 	_exit(0);
 }
@@ -71,14 +74,14 @@ static int start_guard(struct scratch *scratch)
 	return r;
 }
 
-/* A process that hangs in a file system may hold the descriptor for ever, so it is not waited for.
- */
+/* The guard is killed while it waits: once the directory is gone, others may take its name. And a
+ * process that hangs in a file system may hold the descriptor for ever. */
 static void end_guard(const struct scratch *scratch)
 {
-	close(scratch->held);
 	kill(scratch->guard, SIGKILL);
 	while (waitpid(scratch->guard, NULL, 0) < 0 && errno == EINTR)
 		;
+	close(scratch->held);
 }
 
 /* ---------------------------------------------------------------- */

@@ -22,6 +22,7 @@
 /* The names of the files that may lie in it, besides what SQLite writes beside a database. */
 #define SCRATCH_DB      "db"
 #define SCRATCH_PROFILE "profile"
+#define SCRATCH_HOSTS   "hosts"
 
 struct scratch {
 	char *directory; /* NULL: there is none */

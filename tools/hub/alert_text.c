@@ -102,6 +102,8 @@ static char *command_of(const struct hub_alert_event *event)
 
 static const char *reason_of(const struct hub_alert_event *event)
 {
+	if (event->is_gone)
+		return "build gone";
 	return event->is_stale || event->is_ruleless ? "not measured" : "as before";
 }
 
@@ -217,6 +219,7 @@ static void put_resolved(const struct hub_alert_event *event, FILE *to)
 	fputs(event->where, to);
 	fprintf(to, ", %s: the alert of rule \"%s\" that fired at ",
 		event->is_ruleless ? "is not judged any more"
+		: event->is_gone   ? "runs no more, while another build does"
 		: event->is_stale  ? "was not judged for a day"
 				   : "no longer stands out",
 		event->rule->name);

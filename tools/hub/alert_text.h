@@ -16,6 +16,7 @@ struct hub_alert_event {
 	const char *binary, *where, *baseline;
 	const struct pathprof_alert_state *state;
 	const json_t *found; /* of the judgement; NULL: it does not stand out ... */
+	bool is_gone;        /* ... since its build runs no more, and another one does */
 	bool is_stale;       /* ... as far as is known: it was not judged for a day */
 	bool is_ruleless;    /* ... or will not be: of the rule name and scope are left */
 	int64_t since_s, until_s;

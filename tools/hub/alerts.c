@@ -93,6 +93,7 @@ struct alert {
 	char *rule, *binary, *where, *baseline, *json;
 	struct pathprof_alert_state state;
 	bool changed, is_seen; /* is_seen: this judgement says something of it */
+	bool is_gone;          /* of a build: this judgement saw another one in its place */
 	bool is_stale;         /* no judgement did for long */
 	bool is_ruleless;      /* no judgement will */
 };
@@ -188,6 +189,7 @@ static int add_message(struct alerts *a, const struct pp_config_alert *rule, str
 					      .baseline = alert->baseline,
 					      .state = &alert->state,
 					      .found = found,
+					      .is_gone = alert->is_gone,
 					      .is_stale = alert->is_stale,
 					      .is_ruleless = alert->is_ruleless,
 					      .since_s = a->since_s,
@@ -329,6 +331,44 @@ static bool is_judged(const struct alerts *a, const struct pp_config_alert *rule
 	return false;
 }
 
+static bool is_build_of(const char *id, const struct alert *alert)
+{
+	char where[sizeof("build:") + ID_DIGITS];
+
+	snprintf(where, sizeof(where), "build:%.*s", ID_DIGITS, id);
+	return !strcmp(where, alert->where);
+}
+
+/*
+ * Whether this judgement saw other builds of the program, and its own nowhere: after a rollback no
+ * judgement compares it any more. A build that was forgotten may run.
+ */
+static bool is_gone(const struct alerts *a, const struct pp_config_alert *rule,
+		    const struct alert *alert)
+{
+	json_t *builds = json_object_get(a->judgement, "builds"), *build;
+	bool is_known = false, runs = false, do_others = false;
+	const char *id;
+
+	if (rule->scope != PP_CONFIG_SCOPE_RELEASE)
+		return false;
+	json_object_foreach(builds, id, build)
+	{
+		const bool is_seen =
+			json_integer_value(json_object_get(build, "seen")) >= a->until_s;
+
+		if (strcmp(text_of(build, "name"), alert->binary) != 0)
+			continue;
+		if (is_build_of(id, alert)) {
+			is_known = true;
+			runs |= is_seen;
+		} else {
+			do_others |= is_seen;
+		}
+	}
+	return is_known && !runs && do_others;
+}
+
 static void forget_old(const struct alerts *a, struct alert *alert)
 {
 	struct pathprof_alert_state *state = &alert->state;
@@ -350,7 +390,8 @@ static int take_rest(struct alerts *a, const struct pp_config_alert *rule, struc
 		forget_old(a, alert);
 		return 0;
 	}
-	alert->is_stale = !is_judged(a, rule, alert);
+	alert->is_gone = is_gone(a, rule, alert);
+	alert->is_stale = !alert->is_gone && !is_judged(a, rule, alert);
 	if (alert->is_stale && until_ns(a) - state->seen_ns <= STALE_NS)
 		return 0;
 	return take_figure(a, rule, alert, NULL);

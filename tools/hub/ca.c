@@ -19,11 +19,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "address.h"
 #include "hub.h"
 
 #define PEM_BYTES  16384
 #define CA_YEARS   10
-#define DAY_S      86400
+#define DAY_S      ((time_t)86400)
 #define BEFORE_S   3600 /* a host's clock may be behind */
 #define SPIFFE_URI "spiffe://pathprof/tenant/"
 
@@ -177,9 +178,8 @@ static int make_key(struct pair *pair)
 }
 
 /* What all have: name, key, serial number, span. */
-static int begin_certificate(struct pair *pair, const char *name, time_t days)
+static int begin_certificate(struct pair *pair, const char *name, time_t end)
 {
-	time_t now = time(NULL);
 	uint8_t serial[16] = {0}, id[20];
 	size_t id_bytes = sizeof(id);
 	int r = make_key(pair);
@@ -199,9 +199,9 @@ static int begin_certificate(struct pair *pair, const char *name, time_t days)
 		r = gnutls_x509_crt_set_dn_by_oid(pair->certificate, GNUTLS_OID_X520_COMMON_NAME, 0,
 						  name, (unsigned int)strlen(name));
 	if (r == 0)
-		r = gnutls_x509_crt_set_activation_time(pair->certificate, now - BEFORE_S);
+		r = gnutls_x509_crt_set_activation_time(pair->certificate, time(NULL) - BEFORE_S);
 	if (r == 0)
-		r = gnutls_x509_crt_set_expiration_time(pair->certificate, now + days * DAY_S);
+		r = gnutls_x509_crt_set_expiration_time(pair->certificate, end);
 	if (r == 0)
 		r = gnutls_x509_crt_get_key_id(pair->certificate, 0, id, &id_bytes);
 	if (r == 0)
@@ -238,7 +238,7 @@ int hub_ca(const struct hub_options *options)
 		return hub_usage(options, "one directory is needed");
 	if (mkdir(directory, 0700) < 0 && errno != EEXIST)
 		return hub_fail("%s: %s", directory, strerror(errno));
-	r = begin_certificate(&ca, "pathprof fleet", CA_YEARS * 365);
+	r = begin_certificate(&ca, "pathprof fleet", time(NULL) + CA_YEARS * 365 * DAY_S);
 	if (r == 0)
 		r = gnutls_x509_crt_set_basic_constraints(ca.certificate, 1, 0);
 	if (r == 0)
@@ -277,8 +277,7 @@ static int add_addresses(gnutls_x509_crt_t certificate, const char *list)
 		if (bytes >= sizeof(address))
 			return GNUTLS_E_INVALID_REQUEST;
 		snprintf(address, sizeof(address), "%.*s", (int)bytes, list);
-		if (bytes)
-			r = add_address(certificate, address);
+		r = add_address(certificate, address);
 		list += bytes + (list[bytes] == ',');
 	}
 	return r;
@@ -299,9 +298,9 @@ static int add_role(gnutls_x509_crt_t certificate, const struct hub_options *opt
 }
 
 static int make(const struct hub_options *options, const char *name, const struct pair *ca,
-		struct pair *pair)
+		time_t end, struct pair *pair)
 {
-	int r = begin_certificate(pair, name, options->days);
+	int r = begin_certificate(pair, name, end);
 
 	if (r == 0)
 		r = gnutls_x509_crt_set_basic_constraints(pair->certificate, 0, -1);
@@ -319,6 +318,30 @@ static int make(const struct hub_options *options, const char *name, const struc
 	return r == 0 ? sign(pair, ca) : r;
 }
 
+/* A certificate that outlives its authority's ends with it, however long it says it holds. */
+static int choose_end(const struct hub_options *options, const struct pair *ca, time_t *ret_end)
+{
+	time_t now = time(NULL), end = now + options->days * DAY_S;
+	time_t ca_end = gnutls_x509_crt_get_expiration_time(ca->certificate);
+	char day[32] = "";
+
+	*ret_end = end;
+	if (ca_end == (time_t)-1 || end <= ca_end)
+		return HUB_OK;
+	strftime(day, sizeof(day), "%Y-%m-%d", gmtime(&ca_end));
+	if (ca_end <= now)
+		return hub_fail("%s/ca.pem: its time was over on %s, and no hub accepts what it "
+				"signs: make a new authority in another directory (pathprof-hub "
+				"ca DIRECTORY), and certificates by that one",
+				options->argv[0], day);
+	*ret_end = ca_end;
+	hub_note("%s: its certificate ends with that of the authority, %s/ca.pem, on %s: it holds "
+		 "%lld days and not %u; make a new authority before that",
+		 options->argv[1], options->argv[0], day, (long long)((ca_end - now) / DAY_S),
+		 options->days);
+	return HUB_OK;
+}
+
 /* It names a file as well. */
 static bool is_host_name(const char *name)
 {
@@ -326,11 +349,31 @@ static bool is_host_name(const char *name)
 	       strcmp(name, "ca") != 0;
 }
 
-int hub_enrol(const struct hub_options *options)
+static int check_addresses(const struct hub_options *options)
 {
-	_cleanup_pair_ struct pair ca = {NULL, NULL}, pair = {NULL, NULL};
-	int r;
+	size_t len = 0;
+	const char *bad;
 
+	if (!options->server)
+		return options->addresses
+			       ? hub_usage(
+					 options,
+					 "--address is of the hub's certificate: --server makes it")
+			       : HUB_OK;
+	if (!options->addresses)
+		return hub_usage(options, "--server needs --address: the names and addresses by "
+					  "which hosts reach the hub");
+	bad = hub_address_find_bad(options->addresses, &len);
+	if (bad)
+		return hub_usage(options,
+				 "--address %s: '%.*s' is no host name and no IP address: no port "
+				 "goes with it, and commas without blanks stand between several",
+				 options->addresses, (int)len, bad);
+	return HUB_OK;
+}
+
+static int check(const struct hub_options *options)
+{
 	if (options->argc != 2)
 		return hub_usage(options, "the authority's directory and a name are needed");
 	if (!is_host_name(options->argv[1]))
@@ -343,16 +386,23 @@ int hub_enrol(const struct hub_options *options)
 				 options->tenant);
 	if (options->server && options->reader)
 		return hub_usage(options, "--server and --reader are of two certificates");
-	if (options->server && !options->addresses)
-		return hub_usage(options, "--server needs --address: the names and addresses by "
-					  "which hosts reach the hub");
-	if (!options->server && options->addresses)
-		return hub_usage(options,
-				 "--address is of the hub's certificate: --server makes it");
-	r = read_ca(options->argv[0], &ca);
+	return check_addresses(options);
+}
+
+int hub_enrol(const struct hub_options *options)
+{
+	_cleanup_pair_ struct pair ca = {NULL, NULL}, pair = {NULL, NULL};
+	time_t end = 0;
+	int r = check(options);
+
 	if (r)
 		return r;
-	r = make(options, options->argv[1], &ca, &pair);
+	r = read_ca(options->argv[0], &ca);
+	if (r == HUB_OK)
+		r = choose_end(options, &ca, &end);
+	if (r)
+		return r;
+	r = make(options, options->argv[1], &ca, end, &pair);
 	return r < 0 ? fail_tls(options->argv[1], r)
 		     : write_pair(options->argv[0], options->argv[1], &pair);
 }

@@ -3,6 +3,7 @@
 #include "client.h"
 
 #include <errno.h>
+#include <gnutls/gnutls.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -211,6 +212,28 @@ static bool say_unreadable(const struct hub_client *client, const char *what)
 	return false;
 }
 
+/* Nor does it say of a key that it is another certificate's. */
+static bool say_mismatch(const struct hub_client *client, const char *what)
+{
+	const struct hub_options *o = client->options;
+	gnutls_certificate_credentials_t pair;
+	int r;
+
+	if ((client->code != CURLE_SSL_CERTPROBLEM && client->code != CURLE_SSL_CONNECT_ERROR) ||
+	    gnutls_certificate_allocate_credentials(&pair) < 0)
+		return false;
+	r = gnutls_certificate_set_x509_key_file(pair, o->certificate, o->key, GNUTLS_X509_FMT_PEM);
+	gnutls_certificate_free_credentials(pair);
+	if (r == GNUTLS_E_CERTIFICATE_KEY_MISMATCH)
+		hub_note("%s: %s: --key %s is not the key of --cert %s: give the two files that "
+			 "were made together",
+			 o->hub, what, o->key, o->certificate);
+	else if (r < 0)
+		hub_note("%s: %s: --cert %s and --key %s: %s", o->hub, what, o->certificate, o->key,
+			 gnutls_strerror(r));
+	return r < 0;
+}
+
 void hub_client_say(const struct hub_client *client, const char *what,
 		    const struct hub_answer *answer)
 {
@@ -221,7 +244,7 @@ void hub_client_say(const struct hub_client *client, const char *what,
 	if (answer->status)
 		hub_note("%s: %s: status %ld%s%s", hub, what, answer->status, error ? ": " : "",
 			 error ? error : "");
-	else if (!say_unreadable(client, what))
+	else if (!say_unreadable(client, what) && !say_mismatch(client, what))
 		hub_note("%s: %s: %s", hub, what,
 			 client->why[0] ? client->why : curl_easy_strerror(client->code));
 	json_decref(object);

@@ -159,6 +159,16 @@ static int none_sent(const struct fetch *fetch, struct pathprof_error *error)
 			     fetch->options->hub, host ? host : "hosts", fetch->total);
 }
 
+/* The list for whoever shows hosts: what they ran in the span does not say what the hub keeps. */
+static int keep_list(const struct fetch *fetch, const json_t *stores, struct pathprof_error *error)
+{
+	const char *to = fetch->options->hosts;
+
+	if (!to || json_dump_file(stores, to, JSON_COMPACT) == 0)
+		return 0;
+	return pathprof_fail(error, -EIO, "--hosts %s: cannot be written: %s", to, strerror(errno));
+}
+
 static int fetch_all(void *context, struct pathprof_store *store, struct pathprof_error *error)
 {
 	struct fetch *fetch = context;
@@ -177,6 +187,8 @@ static int fetch_all(void *context, struct pathprof_store *store, struct pathpro
 	if (!json_is_array(json_object_get(object, "stores")))
 		r = refuse(fetch, "its hosts", &answer);
 	else
+		r = keep_list(fetch, json_object_get(object, "stores"), error);
+	if (r == 0)
 		r = fetch_each(fetch, store, json_object_get(object, "stores"), error);
 	json_decref(object);
 	clear_progress(fetch);

@@ -23,13 +23,12 @@ enum { UNREAD_ALERTS, UNREAD_BACKLOG, UNREAD_CNT };
 
 struct hub_figures {
 	sd_event *event;
-	struct pp_outlet *outlet;
+	struct pp_outlet *outlet; /* NULL: it failed, and nobody is answered any more */
 	struct hub_tenants *tenants;
 	const struct hub_watch *watch;
 	const uint64_t *denied_cnt;
 	uint64_t told; /* changes of alerts that the relay was poked about */
 	struct unread unread[UNREAD_CNT];
-	bool is_broken; /* nobody is answered any more */
 };
 
 static void say_unread(struct unread *unread, const char *tenant,
@@ -214,13 +213,15 @@ void hub_figures_free(struct hub_figures *figures)
 
 int hub_figures_fd(const struct hub_figures *figures)
 {
-	return figures->is_broken ? -1 : sd_event_get_fd(figures->event);
+	return figures->outlet ? sd_event_get_fd(figures->event) : -1;
 }
 
-/* Its descriptor would wake the hub again and again. */
+/* The descriptor would wake the hub again and again. A relay whose connection stays open would take
+ * the hub for one that has no news. */
 static void give_up(struct hub_figures *figures, int code)
 {
-	figures->is_broken = true;
+	pp_outlet_free(figures->outlet);
+	figures->outlet = NULL;
 	hub_note("figures: pathprof-relay gets none, and looks for alerts by itself, until the hub "
 		 "starts again: its socket failed: %s",
 		 strerror(-code));
@@ -231,9 +232,8 @@ void hub_figures_turn(struct hub_figures *figures)
 	const struct hub_alert_counts *alerts = &hub_watch_counts(figures->watch)->alerts;
 	int r;
 
-	if (figures->is_broken)
+	if (!figures->outlet)
 		return;
-
 	if (alerts->fired + alerts->resolved != figures->told) {
 		figures->told = alerts->fired + alerts->resolved;
 		pp_outlet_poke(figures->outlet);

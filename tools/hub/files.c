@@ -21,7 +21,11 @@
 #define DIGITS_MIN 8
 #define COMES      "/comes"
 #define SUFFIX     ".files"
-#define WHY_BYTES  256
+#define WHY_BYTES  512
+
+static const char not_an_id[] =
+	"behind /v1/files/ a build-id is to stand: 8 to 40 digits of hex, an even number of them, "
+	"in small letters";
 
 struct wanted {
 	char id[PATHPROF_BUILD_ID_TEXT_LEN]; /* "": none */
@@ -239,22 +243,62 @@ json_t *hub_files_wanted(const struct hub_files *files)
 	return list;
 }
 
-int hub_files_open(struct hub_files *files, const char *id, uint64_t *ret_bytes)
+/* id is one. */
+static bool open_file(const struct hub_files *files, const char *id, int *ret_fd,
+		      uint64_t *ret_bytes)
 {
 	char path[HUB_FILES_PATH];
 	struct stat status;
 	int fd = -1;
 
-	if (is_id(id) && place(files->directory, id, path, sizeof(path)))
+	if (place(files->directory, id, path, sizeof(path)))
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd >= 0 && fstat(fd, &status) == 0) {
-		*ret_bytes = (uint64_t)status.st_size;
-		return fd;
-	}
-	if (fd >= 0)
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &status) < 0) {
 		close(fd);
+		return false;
+	}
+	*ret_fd = fd;
+	*ret_bytes = (uint64_t)status.st_size;
+	return true;
+}
+
+/* Whether hosts of the tenant ran it; where the database does not answer, they may have. id is one.
+ */
+static bool is_known(struct pathprof_store *store, const char *id)
+{
+	struct pathprof_build_id build = {.kind = PATHPROF_ID_BUILD_ID};
+	struct pathprof_error error = {""};
+	bool knows = true;
+
+	for (; id[0] && id[1]; id += 2)
+		sscanf(id, "%2hhx", &build.bytes[build.len_bytes++]);
+	if (pathprof_store_knows_build(store, &build, &knows, &error) < 0)
+		hub_note("%s", error.text);
+	return knows;
+}
+
+unsigned int hub_files_open(struct hub_files *files, struct pathprof_store *store, const char *id,
+			    int *ret_fd, uint64_t *ret_bytes, const char **ret_why)
+{
+	*ret_why = not_an_id;
+	if (!is_id(id))
+		return 400;
+	if (open_file(files, id, ret_fd, ret_bytes))
+		return 200;
+	*ret_why = "no host has sent that it ran this build: look whether that is its build-id, "
+		   "and ask again once hosts that run it have sent";
+	if (!is_known(store, id))
+		return 404;
+	*ret_why = "no host has uploaded the file of this build, and none is asked for it: 64 "
+		   "files, or 1 GiB of them, are there already, and the oldest go with the parcels "
+		   "of their time";
 	hub_files_want(files, id);
-	return -1;
+	if (has_room(files, 0))
+		*ret_why = "no host has uploaded the file of this build: those that may (send "
+			   "--upload) are asked for it; ask again once one that ran it has sent";
+	return 404;
 }
 
 /* ---------------------------------------------------------------- one that comes */
@@ -262,7 +306,7 @@ int hub_files_open(struct hub_files *files, const char *id, uint64_t *ret_bytes)
 static unsigned int judge(struct hub_files *files, const char *host, const char *id, uint64_t bytes,
 			  const char **ret_why)
 {
-	*ret_why = "behind /v1/files/ a build-id is to stand: 8 to 40 digits of hex";
+	*ret_why = not_an_id;
 	if (!is_id(id))
 		return 400;
 	*ret_why = "the length of a file is to be said before it comes";
@@ -344,6 +388,13 @@ bool hub_upload_part(struct hub_upload *upload, const void *part, size_t bytes)
 	return true;
 }
 
+static void say_unwritten(struct hub_upload *upload, int code)
+{
+	snprintf(upload->why, sizeof(upload->why), "the hub cannot write into %s: %s%s",
+		 upload->files->directory, strerror(-code),
+		 code == -ENOSPC ? ": free some space there" : "");
+}
+
 /* The verdict on what has come. */
 static unsigned int judge_file(struct hub_upload *upload)
 {
@@ -352,8 +403,7 @@ static unsigned int judge_file(struct hub_upload *upload)
 	char text[PATHPROF_BUILD_ID_TEXT_LEN];
 
 	if (upload->code < 0) {
-		snprintf(upload->why, sizeof(upload->why), "the file cannot be kept: %s",
-			 strerror(-upload->code));
+		say_unwritten(upload, upload->code);
 		return 503;
 	}
 	if (upload->bytes != upload->told ||
@@ -397,8 +447,7 @@ unsigned int hub_upload_finish(struct hub_upload *upload, const char **ret_why)
 
 	*ret_why = upload->why;
 	if (r < 0) {
-		snprintf(upload->why, sizeof(upload->why), "the file cannot be kept: %s",
-			 strerror(-r));
+		say_unwritten(upload, r);
 		return 503;
 	}
 	upload->is_kept = status == 200;

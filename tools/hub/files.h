@@ -15,6 +15,7 @@
 
 #include "hub.h"
 #include "pathprof/build_id.h"
+#include "pathprof/store.h"
 
 /* The most that one file may have. */
 #define HUB_FILE_BYTES (UINT64_C(256) << 20)
@@ -38,8 +39,13 @@ json_t *hub_files_wanted(const struct hub_files *files);
 
 /* The file of a build of the tenant with that database. False: it was not uploaded. */
 bool hub_files_find(const char *db, const char *id, char *ret_path, size_t size);
-/* The same, open. -1: the same, and it is asked for from now on. */
-int hub_files_open(struct hub_files *files, const char *id, uint64_t *ret_bytes);
+/*
+ * The same, open. 200: *ret_fd is the caller's. Else a status of HTTP, and *ret_why: it is no
+ * build-id; by `store`, the tenant's, no host ran such a build; or none uploaded its file, which is
+ * asked for from now on.
+ */
+unsigned int hub_files_open(struct hub_files *files, struct pathprof_store *store, const char *id,
+			    int *ret_fd, uint64_t *ret_bytes, const char **ret_why);
 
 /* 200: *ret_upload, which the caller ends. Else a status of HTTP, and *ret_why. host: who sends it,
  * as its certificate says. bytes: UINT64_MAX: not said. */

@@ -45,6 +45,7 @@ struct hub_options {
 	uint32_t keep_days, days;
 	uint32_t roll_days; /* serve; 0: not said */
 	const char *build;  /* fetch: the file of this build alone */
+	const char *hosts;  /* fetch: a file for what the hub says of its hosts; or NULL */
 	bool server, reader, once, no_names, upload, alerts, help, version;
 	const char *verb;
 	int argc; /* operands */

@@ -352,12 +352,16 @@ static unsigned int take_chain(gnutls_session_t session, gnutls_x509_crt_t chain
 static const char *judge(const struct hub_identity *identity, gnutls_x509_crt_t *chain,
 			 unsigned int cnt, struct hub_peer *ret_peer)
 {
+	bool has_name;
+
+	*ret_peer = (struct hub_peer){.name = ""};
 	if (!cnt)
 		return "a client certificate is needed";
+	has_name = has_uri_name(chain[0], ret_peer) || has_common_name(chain[0], ret_peer);
 	if (!verify(identity, chain, cnt))
 		return "the client certificate is not signed by the hub's authority, is not one "
 		       "for clients, has expired or is revoked";
-	if (!has_uri_name(chain[0], ret_peer) && !has_common_name(chain[0], ret_peer))
+	if (!has_name)
 		return "the client certificate names no host and no reader";
 	if (!is_plain(ret_peer->name))
 		return "the name in the client certificate has characters that names cannot have";
@@ -378,6 +382,13 @@ static int64_t end_of(gnutls_x509_crt_t *chain, unsigned int cnt, int64_t now_s)
 	return end_s;
 }
 
+/* The log has the name of whoever is not trusted, and nothing else of it is used. */
+static void forget_rights(struct hub_peer *peer)
+{
+	peer->tenant[0] = 0;
+	peer->reads = false;
+}
+
 /* NULL: known says who it is. */
 static const char *get_known(const struct hub_identity *identity, gnutls_session_t session,
 			     struct hub_known_peer *known)
@@ -391,6 +402,9 @@ static const char *get_known(const struct hub_identity *identity, gnutls_session
 		return NULL;
 	cnt = take_chain(session, chain);
 	why = judge(identity, chain, cnt, &known->peer);
+	if (why)
+		forget_rights(&known->peer);
+	known->peer.is_proven = !why;
 	known->trusted_since = identity->trusted_since;
 	known->until_s = why ? 0 : end_of(chain, cnt, now_s);
 	for (unsigned int i = 0; i < cnt; i++)

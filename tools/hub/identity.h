@@ -22,7 +22,8 @@ struct hub_identity;
 struct hub_peer {
 	char name[PATHPROF_PARCEL_HOST_BYTES];
 	char tenant[HUB_TENANT_BYTES];
-	bool reads; /* else it is a host */
+	bool reads;     /* else it is a host */
+	bool is_proven; /* else name is what a certificate says that is not trusted, or empty */
 };
 
 /* Of a connection: whom its certificates have shown, until when. Zero: nobody yet. */
@@ -38,7 +39,8 @@ int hub_identity_new(struct hub_identity **ret_identity, const struct hub_option
 /* NULL-safe. */
 void hub_identity_free(struct hub_identity *identity);
 
-/* -EACCES: nobody whom the hub knows; *ret_why says why, for the other side. */
+/* -EACCES: nobody whom the hub knows; *ret_why says why, for the other side, and of *ret_peer only
+ * name and is_proven are filled unless it is denied. */
 int hub_identity_of(struct hub_identity *identity, gnutls_session_t session,
 		    struct hub_known_peer *known, struct hub_peer *ret_peer, const char **ret_why);
 

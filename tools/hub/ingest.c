@@ -24,6 +24,8 @@
 /* An hour to roll is looked for again after a minute. */
 #define ROLL_IDLE_NS   (60 * PP_NSEC_PER_SEC)
 #define ROLL_FAILED_NS (600 * PP_NSEC_PER_SEC)
+/* An hour is summed up once all of it is old enough. */
+#define HOUR_S 3600
 
 #define BESIDE_NS (3600 * PP_NSEC_PER_SEC)
 
@@ -307,6 +309,8 @@ unsigned int hub_ingest_parcel(struct hub_ingest *ingest, const char *host, cons
 /* Of a slot that several hosts sent, the sum: they have no window in common. */
 struct have {
 	json_t *slots;
+	const char *host;               /* who asks */
+	bool is_shared;                 /* another one sent of the store as well */
 	struct pathprof_parcel_row sum; /* no windows: none yet */
 };
 
@@ -329,6 +333,7 @@ static int list(void *context, const struct pathprof_parcel_row *row)
 	struct have *have = context;
 	int r = 0;
 
+	have->is_shared = have->is_shared || strcmp(row->host, have->host) != 0;
 	if (row->slot_s == have->sum.slot_s && have->sum.window_cnt) {
 		have->sum.window_cnt += row->window_cnt;
 		have->sum.digest += row->digest;
@@ -341,14 +346,17 @@ static int list(void *context, const struct pathprof_parcel_row *row)
 	return r;
 }
 
-static int list_slots(struct hub_ingest *ingest, const uint8_t id[PATHPROF_PARCEL_STORE_BYTES],
-		      json_t *answer, struct pathprof_error *error)
+static int list_slots(struct hub_ingest *ingest, const char *host,
+		      const uint8_t id[PATHPROF_PARCEL_STORE_BYTES], json_t *answer,
+		      struct pathprof_error *error)
 {
-	struct have have = {.slots = json_array()};
+	struct have have = {.slots = json_array(), .host = host};
 	int r = pathprof_store_parcels_of(ingest->store, id, list, &have, error);
 
 	if (r == 0)
 		r = end_slot(&have);
+	json_object_set_new(answer, "host", json_string(host));
+	json_object_set_new(answer, "shared", json_boolean(have.is_shared));
 	json_object_set_new(answer, "slots", have.slots);
 	json_object_set_new(answer, "files", hub_files_wanted(ingest->files));
 	return r;
@@ -403,7 +411,7 @@ unsigned int hub_ingest_have(struct hub_ingest *ingest, const char *host, const 
 			   "now", (json_int_t)now_s(), "parcels", PATHPROF_PARCEL_VERSION);
 	if (r == 0)
 		r = slot ? list_windows(ingest, host, id, slot_s, answer, &error)
-			 : list_slots(ingest, id, answer, &error);
+			 : list_slots(ingest, host, id, answer, &error);
 	if (r < 0) {
 		json_decref(answer);
 		return say_error(status_of(r), error.text, ret_answer);
@@ -456,6 +464,6 @@ int hub_ingest_backlog(const struct hub_ingest *ingest, int64_t *ret_s,
 	int r = ingest->roll_s ? pathprof_store_roll_next(ingest->store, before_s, &hour_s, error)
 			       : 0;
 
-	*ret_s = r == 0 && hour_s >= 0 ? before_s - hour_s : 0;
+	*ret_s = r == 0 && hour_s >= 0 ? before_s - (hour_s + HOUR_S) : 0;
 	return r;
 }

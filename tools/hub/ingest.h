@@ -44,8 +44,8 @@ unsigned int hub_ingest_have(struct hub_ingest *ingest, const char *host, const 
 /* Sums up an hour of a host that is old enough (roll_s; 0: never). True: it did; else it is looked
  * for again in a minute, ten if it failed. */
 bool hub_ingest_roll(struct hub_ingest *ingest);
-/* *ret_s: how much older than need be the oldest hour is that is to be summed up; 0: there is none.
- * Negative errno, error filled. */
+/* *ret_s: for how long the oldest hour that is to be summed up has been old enough, from its end
+ * on; 0: there is none. Negative errno, error filled. */
 int hub_ingest_backlog(const struct hub_ingest *ingest, int64_t *ret_s,
 		       struct pathprof_error *error);
 /* Forgets what is older than it is to be kept. Cheap when there is nothing. */

@@ -22,6 +22,7 @@
 #include "child.h"
 #include "hub.h"
 #include "judge.h"
+#include "judged.h"
 #include "pathprof/fleet.h"
 #include "pathprof/parcel_store.h"
 
@@ -47,7 +48,8 @@ struct judgement {
 /* ---------------------------------------------------------------- what is known of builds
  *
  * {ID: {"name": PATH, "kind": KIND, "first": S, "ran": S, "seen": S}}: when it was first judged (0:
- * before all), last on hosts enough to compare with, and last at all.
+ * before all), last on hosts enough to compare with, and last at all. A judgement that ends at
+ * "seen" saw it run.
  */
 
 static int64_t number_of(const json_t *object, const char *key)
@@ -81,6 +83,19 @@ static void note_builds(struct judgement *j)
 		json_object_set_new(build, "seen", json_integer(j->until_s));
 		if (group->member_cnt >= PATHPROF_FLEET_HOSTS_MIN)
 			json_object_set_new(build, "ran", json_integer(j->until_s));
+	}
+}
+
+/* A known build runs, too, that has few samples or is left out as one of the lightest. */
+static void note_known(struct judgement *j)
+{
+	for (size_t i = 0; i < j->fleet.binary_cnt; i++) {
+		char id[PATHPROF_BUILD_ID_TEXT_LEN];
+		json_t *build = json_object_get(
+			j->builds, pathprof_build_id_text(&j->fleet.binaries[i].binary_id, id));
+
+		if (build)
+			json_object_set_new(build, "seen", json_integer(j->until_s));
 	}
 }
 
@@ -370,6 +385,8 @@ static int look(struct judgement *j, struct pathprof_error *error)
 
 	if (r == 0)
 		r = pathprof_fleet_look(&j->fleet, j->store, &j->filter, error);
+	if (r == 0)
+		note_known(j);
 	while (j->fleet.binary_cnt > BINARIES_MAX) {
 		free((void *)(uintptr_t)j->fleet.binaries[--j->fleet.binary_cnt].name);
 		j->builds_left_out++;
@@ -413,14 +430,14 @@ static int print(struct judgement *j)
 }
 
 /* Builds as the judgement before knew them, for spans as long as this one. */
-static void recall(struct judgement *j)
+static int recall(struct judgement *j, struct pathprof_error *error)
 {
-	struct pathprof_error error = {""};
-	char *text = NULL, key[24];
-	json_t *status = NULL;
+	json_t *status;
+	char key[24];
+	int r = hub_judged_read(j->store, &status, error);
 
-	if (pathprof_store_status(j->store, &text, &error) == 0)
-		status = json_loads(text, 0, NULL);
+	if (r < 0)
+		return r;
 	snprintf(key, sizeof(key), "%lld", (long long)(j->until_s - j->since_s));
 	j->builds = json_incref(json_object_get(
 		json_object_get(json_object_get(status, HUB_JUDGE_SPANS), key), "builds"));
@@ -430,7 +447,7 @@ static void recall(struct judgement *j)
 		j->builds = json_object();
 	}
 	json_decref(status);
-	free(text);
+	return 0;
 }
 
 static void release(struct judgement *j)
@@ -469,10 +486,10 @@ int hub_judge(const struct hub_options *options)
 	j.found = json_array();
 	j.judged = json_array();
 	r = pathprof_store_open(&j.store, options->db, PATHPROF_STORE_READ, &error);
-	if (r == 0) {
-		recall(&j);
+	if (r == 0)
+		r = recall(&j, &error);
+	if (r == 0)
 		r = judge(&j, &error);
-	}
 	r = r < 0 ? hub_fail("%s", error.text) : print(&j);
 	release(&j);
 	return r;

@@ -82,6 +82,8 @@ static const struct pp_option rows[] = {
 	 "labels of the host that sends, as 'dc=ams role=web'; fetch or make a profile of hosts "
 	 "that have them all",
 	 set_labels, offsetof(struct hub_options, labels)},
+	{"hosts", 0, "FILE", "fetch, and write as JSON what the hub says of each host",
+	 TEXT(hosts)},
 	{"alerts", 0, NULL, "fetch the alerts alone", FLAG(alerts)},
 	{"build", 0, "BUILDID", "fetch the file of this build alone, as the file that --db names",
 	 TEXT(build)},
@@ -115,7 +117,7 @@ void hub_options_help(void)
 	     "  fetch --db FILE --hub URL --cert FILE --key FILE --ca FILE\n"
 	     "        [--since SECONDS] [--until SECONDS] [--host NAME] [--labels LIST] "
 	     "[--alerts]\n"
-	     "        [--build BUILDID]\n"
+	     "        [--hosts FILE] [--build BUILDID]\n"
 	     "  ca    DIRECTORY               makes a certificate authority there\n"
 	     "  enrol DIRECTORY NAME          makes a host's certificate\n"
 	     "        [--days DAYS] [--reader] [--tenant NAME] [--server --address LIST]\n");

@@ -26,6 +26,7 @@
 #include "pathprof/fleet.h"
 #include "pathprof/parcel_store.h"
 #include "pgo.h"
+#include "pgo_why.h"
 
 #define MEMORY_BYTES (1ul << 30) /* address space, of pathprofctl as well */
 #define DIGITS_MIN   8           /* of a build-id */
@@ -97,14 +98,23 @@ static bool is_narrowed(const struct hub_options *options)
 	return options->host || options->labels || options->workload || options->release;
 }
 
+/* Nothing is known but that there is none where the reason cannot be found. */
+static int tell_none(const struct pgo *pgo, const struct pathprof_filter *filter,
+		     const char *program)
+{
+	struct pathprof_error error = {""};
+
+	none("\nno host%s ran %s in that time",
+	     is_narrowed(pgo->options) ? " of those asked for" : "", pgo->options->binary);
+	if (hub_pgo_why(stdout, pgo->store, pgo->options, filter, program, &error) < 0)
+		hub_note("%s", error.text);
+	return HUB_NONE;
+}
+
 static int take_build(struct pgo *pgo, const struct pathprof_releases *releases)
 {
 	const struct pathprof_release *best = choose(releases);
 
-	if (!releases->cnt)
-		return none("\nno host%s ran %s in that time",
-			    is_narrowed(pgo->options) ? " of those asked for" : "",
-			    pgo->options->binary);
 	if (!best)
 		return none("\n%s: %llu paths were seen, a profile wants %d: ask again later, or "
 			    "of a longer time",
@@ -126,12 +136,15 @@ static int find_build(struct pgo *pgo)
 					 .host = pgo->options->host,
 					 .labels = pgo->options->labels,
 					 .workload = pgo->options->workload};
+	const char *program = is_id(binary) ? NULL : binary;
 	struct pathprof_releases releases;
 	struct pathprof_error error = {""};
-	int r = pathprof_releases_load(&releases, pgo->store, &filter,
-				       is_id(binary) ? NULL : binary, &error);
+	int r = pathprof_releases_load(&releases, pgo->store, &filter, program, &error);
 
-	r = r < 0 ? hub_fail("%s", error.text) : take_build(pgo, &releases);
+	if (r < 0)
+		r = hub_fail("%s", error.text);
+	else
+		r = releases.cnt ? take_build(pgo, &releases) : tell_none(pgo, &filter, program);
 	pathprof_releases_release(&releases);
 	return r;
 }

@@ -34,8 +34,12 @@ static int list_host(void *context, const struct pathprof_host_row *row)
 	char id[HUB_STORE_TEXT];
 
 	return json_array_append_new(
-		context, json_pack("{s:s, s:s, s:s}", "store", hub_store_text(row->store, id),
-				   "host", row->host.name, "labels", row->host.labels));
+		context,
+		json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I}", "store",
+			  hub_store_text(row->store, id), "host", row->host.name, "labels",
+			  row->host.labels, "parcels", (json_int_t)row->parcel_cnt, "windows",
+			  (json_int_t)row->window_cnt, "first_slot", (json_int_t)row->first_slot_s,
+			  "last_slot", (json_int_t)row->last_slot_s));
 }
 
 unsigned int hub_question_hosts(struct pathprof_store *store, const char *host, const char *labels,

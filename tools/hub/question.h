@@ -21,8 +21,9 @@ struct hub_span {
 	const char *store, *host, *since, *until;
 };
 
-/* *ret_object: {"stores": [{"store": ID, "host": NAME, "labels": LIST}, ...]}; of this host and
- * with these labels, each NULL: any. */
+/* *ret_object: {"stores": [{"store": ID, "host": NAME, "labels": LIST, "parcels": N, "windows": N,
+ * "first_slot": S, "last_slot": S}, ...]}, counts and times of all that the hub keeps; of this host
+ * and with these labels, each NULL: any. */
 unsigned int hub_question_hosts(struct pathprof_store *store, const char *host, const char *labels,
 				json_t **ret_object);
 /* 200: the caller frees *ret_bytes. 404: that host sent nothing of that time. */

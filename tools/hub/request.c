@@ -3,6 +3,7 @@
  * Requests to the hub. One is looked at before its body is read: who is not known, or sends too
  * much, gets an answer and is cut off.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "peer_text.h"
 #include "question.h"
 #include "server.h"
 #include "share.h"
@@ -68,25 +70,60 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection, unsigned i
 	return send_bytes(connection, status, "application/json", text, text ? strlen(text) : 0);
 }
 
-/* Refusals are for the operator as well, at most one a second: who sends noise fills no log. */
-static void say_refusal(struct hub *hub, const char *host, unsigned int status, const char *why)
+/* Refusals are for the operator as well, as far as they fill no log (refusals.h). */
+static void say_refusal(struct hub *hub, struct MHD_Connection *connection,
+			const struct hub_peer *peer, unsigned int status, const char *why)
 {
-	uint64_t now_ns = pp_monotonic_ns();
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	uint64_t now_ns = pp_monotonic_ns(), unsaid, key = 0;
+	char who[HUB_PEER_TEXT_BYTES], others[64] = "";
 
-	if (hub->said_ns && now_ns < hub->said_ns + PP_NSEC_PER_SEC) {
-		hub->unsaid_cnt++;
+	if (peer->is_proven)
+		key = hub_refusals_key(peer->tenant, peer->name, status);
+	if (!hub_refusals_take(&hub->refusals, key, now_ns))
 		return;
-	}
-	hub_note("%s: %u: %s%s", host[0] ? host : "somebody", status, why,
-		 hub->unsaid_cnt ? " (and others, that are not said)" : "");
-	hub->said_ns = now_ns;
-	hub->unsaid_cnt = 0;
+	unsaid = hub_refusals_unsaid(&hub->refusals, now_ns);
+	if (unsaid)
+		snprintf(others, sizeof(others), " (before it %llu refusals that are not said)",
+			 (unsigned long long)unsaid);
+	hub_peer_text(who, info ? info->client_addr : NULL, peer);
+	hub_note("%s: %u: %s%s", who, status, why, others);
+}
+
+/* Names of others may stand in it, which JSON takes in UTF-8 alone. */
+static json_t *json_of(const char *why)
+{
+	json_t *text = json_string(why);
+	char *copy = text ? NULL : strdup(why);
+
+	for (char *c = copy; c && *c; c++)
+		if (!isascii((unsigned char)*c))
+			*c = '?';
+	if (copy)
+		text = json_string(copy);
+	free(copy);
+	return text;
 }
 
 static enum MHD_Result send_error(struct MHD_Connection *connection, unsigned int status,
 				  const char *why)
 {
-	return send_answer(connection, status, json_pack("{s:s}", "error", why));
+	return send_answer(connection, status, json_pack("{s:o}", "error", json_of(why)));
+}
+
+static enum MHD_Result refuse(struct hub *hub, struct MHD_Connection *connection,
+			      const struct request *request, unsigned int status, const char *why)
+{
+	say_refusal(hub, connection, &request->peer, status, why);
+	return send_error(connection, status, why);
+}
+
+static const char *error_in(const json_t *answer)
+{
+	const char *error = json_string_value(json_object_get(answer, "error"));
+
+	return error ? error : "out of memory";
 }
 
 /* ---------------------------------------------------------------- bodies */
@@ -112,14 +149,15 @@ static enum MHD_Result make_room(struct hub *hub, struct MHD_Connection *connect
 	size_t room = told_bytes(connection, PATHPROF_PARCEL_PACKED_MAX);
 
 	if (room > PATHPROF_PARCEL_PACKED_MAX)
-		return send_error(connection, MHD_HTTP_CONTENT_TOO_LARGE,
-				  "no parcel is larger than 4 MiB");
+		return refuse(hub, connection, request, MHD_HTTP_CONTENT_TOO_LARGE,
+			      "no parcel is larger than 4 MiB");
 	if (room > BODIES_MAX - hub->bodies_bytes)
-		return send_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-				  "too many parcels come at once");
+		return refuse(hub, connection, request, MHD_HTTP_SERVICE_UNAVAILABLE,
+			      "too many parcels come at once");
 	request->body = malloc(room + 1);
 	if (!request->body)
-		return send_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory");
+		return refuse(hub, connection, request, MHD_HTTP_SERVICE_UNAVAILABLE,
+			      "out of memory");
 	request->room = room;
 	hub->bodies_bytes += room;
 	return MHD_YES;
@@ -252,13 +290,6 @@ static const char *judge_role(enum route route, const struct hub_peer *peer)
 			   : "a host's certificate reads nothing";
 }
 
-static enum MHD_Result refuse(struct hub *hub, struct MHD_Connection *connection,
-			      const struct request *request, unsigned int status, const char *why)
-{
-	say_refusal(hub, request->peer.name, status, why);
-	return send_error(connection, status, why);
-}
-
 static const char *behind(const char *url, enum route route)
 {
 	return url + strlen(routes[route].url);
@@ -294,13 +325,15 @@ static enum MHD_Result send_file(struct hub *hub, struct MHD_Connection *connect
 {
 	struct MHD_Response *response = NULL;
 	enum MHD_Result r;
+	const char *why = NULL;
 	uint64_t bytes = 0;
-	int fd = hub_files_open(hub_ingest_files(request->ingest), behind(url, ROUTE_FILE), &bytes);
+	int fd = -1;
+	unsigned int status =
+		hub_files_open(hub_ingest_files(request->ingest), hub_ingest_store(request->ingest),
+			       behind(url, ROUTE_FILE), &fd, &bytes, &why);
 
-	if (fd < 0)
-		return refuse(hub, connection, request, MHD_HTTP_NOT_FOUND,
-			      "no host has uploaded the file of this build: those that may are "
-			      "asked for it");
+	if (status != MHD_HTTP_OK)
+		return refuse(hub, connection, request, status, why);
 	response = MHD_create_response_from_fd64(bytes, fd);
 	if (!response) {
 		close(fd);
@@ -330,9 +363,9 @@ static enum MHD_Result begin(struct hub *hub, struct MHD_Connection *connection,
 	if (why)
 		return refuse(hub, connection, request, MHD_HTTP_FORBIDDEN, why);
 	if (route == ROUTE_CNT)
-		return send_error(connection, MHD_HTTP_NOT_FOUND, known);
+		return refuse(hub, connection, request, MHD_HTTP_NOT_FOUND, known);
 	if (!is(method, routes[route].method))
-		return send_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED, known);
+		return refuse(hub, connection, request, MHD_HTTP_METHOD_NOT_ALLOWED, known);
 	r = hub_tenants_of(hub->tenants, request->peer.tenant, &request->ingest, &error);
 	if (r < 0)
 		return refuse(hub, connection, request,
@@ -404,6 +437,9 @@ static enum MHD_Result send_profile(struct hub *hub, struct MHD_Connection *conn
 		return refuse(hub, connection, request, status, why);
 	status = hub_question_profile(hub_ingest_store(request->ingest), &span, &bytes, &len,
 				      &object);
+	/* A host that ran nothing in that time is none that was refused. */
+	if (status != MHD_HTTP_OK && status != MHD_HTTP_NOT_FOUND)
+		say_refusal(hub, connection, &request->peer, status, error_in(object));
 	if (status != MHD_HTTP_OK)
 		return send_answer(connection, status, object);
 	take_room(hub, request, len);
@@ -551,7 +587,7 @@ static enum MHD_Result finish(struct hub *hub, struct MHD_Connection *connection
 		status = hub_ingest_parcel(request->ingest, name, request->body, request->bytes,
 					   &answer);
 	if (status != MHD_HTTP_OK)
-		say_refusal(hub, name, status, json_string_value(json_object_get(answer, "error")));
+		say_refusal(hub, connection, &request->peer, status, error_in(answer));
 	return send_answer(connection, status, answer);
 }
 

@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/plural.h"
 #include "base/vector.h"
 #include "client.h"
 #include "upload.h"
@@ -57,7 +58,8 @@ struct round {
 	json_t *have;                 /* object: slot to what the hub's answer says of it */
 	json_t *files;                /* array: builds that the hub asks for; NULL: none */
 	struct pathprof_namer *namer; /* NULL: no names are sent */
-	json_t *settled;  /* object: slot to the hub's digest at which nothing was left to send */
+	json_t *settled; /* object: slot to the hub's digest at which nothing was left to send */
+	bool *said_shared;
 	uint32_t version; /* of parcels, which the hub reads */
 	int64_t since_s;  /* of older slots the hub wants none */
 	int64_t open_s;   /* of this and later slots not yet */
@@ -178,6 +180,23 @@ static enum outcome not_an_answer(const struct round *round)
 	return LATER;
 }
 
+/*
+ * A host that was renamed or cloned goes on under its new name; one that has another's certificate
+ * does the same by mistake, and would count as that one. Told once.
+ */
+static void say_shared(struct round *round, const json_t *answer)
+{
+	const char *name = json_string_value(json_object_get(answer, "host"));
+
+	if (*round->said_shared || !name || !json_is_true(json_object_get(answer, "shared")))
+		return;
+	*round->said_shared = true;
+	hub_note("%s: this database was sent under another name before, and --cert %s is that of "
+		 "%s: if this host was neither renamed nor cloned, this is another host's "
+		 "certificate: give --cert and --key of its own",
+		 round->options->hub, round->options->certificate, name);
+}
+
 static enum outcome ask_have(struct round *round)
 {
 	enum outcome outcome;
@@ -189,6 +208,7 @@ static enum outcome ask_have(struct round *round)
 		outcome = not_an_answer(round);
 	else if (!is_clock_right(round, object))
 		outcome = REFUSED;
+	say_shared(round, object);
 	json_decref(object);
 	return outcome;
 }
@@ -479,12 +499,12 @@ static void say_round(const struct round *round, enum outcome outcome)
 	char status[224], files[48] = "";
 
 	if (round->file_cnt)
-		snprintf(files, sizeof(files), ", %" PRIu64 " files uploaded", round->file_cnt);
+		snprintf(files, sizeof(files), ", %" PRIu64 " %s uploaded", round->file_cnt,
+			 pp_plural(round->file_cnt, "file", "files"));
 	snprintf(status, sizeof(status),
-		 "STATUS=%" PRIu64 " parcels sent, %" PRIu64 " there already, %" PRIu64
-		 " refused%s%s",
-		 round->sent_cnt, round->known_cnt, round->refused_cnt, files,
-		 why_not_all(round, outcome));
+		 "STATUS=%" PRIu64 " %s sent, %" PRIu64 " there already, %" PRIu64 " refused%s%s",
+		 round->sent_cnt, pp_plural(round->sent_cnt, "parcel", "parcels"), round->known_cnt,
+		 round->refused_cnt, files, why_not_all(round, outcome));
 	sd_notify(0, status);
 	if (round->options->once)
 		printf("%s\n", status + strlen("STATUS="));
@@ -496,6 +516,7 @@ struct left {
 	struct pathprof_namer *namer; /* NULL: no names are sent */
 	uint64_t named_ns;            /* since when names are not said again, CLOCK_MONOTONIC */
 	size_t have_cnt;              /* slots that the hub had */
+	bool said_shared;             /* that others sent of this database */
 };
 
 /* A hub with fewer slots than it had lost names, too; and it forgets what did not run for long. */
@@ -515,7 +536,10 @@ static void forget_names(struct left *left, size_t have_cnt)
 static enum outcome run_round(const struct hub_options *options, struct left *left,
 			      long *ret_retry_after_s, uint8_t ret_id[PATHPROF_PARCEL_STORE_BYTES])
 {
-	struct round round = {.options = options, .namer = left->namer, .settled = left->settled};
+	struct round round = {.options = options,
+			      .namer = left->namer,
+			      .settled = left->settled,
+			      .said_shared = &left->said_shared};
 	struct pathprof_error error = {""};
 	enum outcome outcome = LATER;
 	int r = look(&round, &error);

@@ -243,6 +243,12 @@ static void say_ready(const struct hub *hub)
 	sd_notify(0, "READY=1");
 }
 
+static void say_unsaid(struct hub *hub)
+{
+	hub_note("%llu more requests were refused, and are not said one by one",
+		 (unsigned long long)hub_refusals_unsaid(&hub->refusals, pp_monotonic_ns()));
+}
+
 static void say_end(const struct hub *hub)
 {
 	const struct hub_ingest_counts counts = hub_tenants_counts(hub->tenants);
@@ -304,6 +310,8 @@ static int run(struct hub *hub)
 		fds[3].fd = hub_pgo_fd(hub->pgo);
 		fds[4].fd = hub->figures ? hub_figures_fd(hub->figures) : -1;
 		end_old_connections(hub);
+		if (hub_refusals_is_due(&hub->refusals, pp_monotonic_ns()))
+			say_unsaid(hub);
 		MHD_get_timeout(hub->daemon, &wait_ms);
 		/* libmicrohttpd looks at a connection that goes on only when it is run. */
 		if (was_woken)
@@ -314,6 +322,8 @@ static int run(struct hub *hub)
 			return hub_fail("poll: %s", strerror(errno));
 		MHD_run(hub->daemon);
 	}
+	if (hub->refusals.unsaid_cnt)
+		say_unsaid(hub);
 	say_end(hub);
 	return HUB_OK;
 }

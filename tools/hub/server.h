@@ -8,6 +8,7 @@
 #include "figures.h"
 #include "identity.h"
 #include "pgo.h"
+#include "refusals.h"
 #include "tenants.h"
 #include "watch.h"
 
@@ -35,8 +36,7 @@ struct hub {
 	struct client clients[CONNECTIONS_MAX];
 	size_t bodies_bytes; /* of all requests, and of parcels that answer them */
 	uint64_t denied_cnt; /* requests of who may not ask */
-	uint64_t said_ns;    /* when a refusal was last logged, and how many were not since */
-	uint64_t unsaid_cnt;
+	struct hub_refusals refusals;
 };
 
 /* libmicrohttpd calls these for each piece of a request, and when it is over. context: the hub. */

@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/plural.h"
 #include "child.h"
 #include "judge.h"
+#include "judged.h"
 #include "pause.h"
 
 /* Hosts send a slot within the next one; so long after it ended it is judged. */
@@ -40,49 +42,38 @@ struct hub_watch {
  * In the database's status: see judge.h.
  */
 
-/* The caller's; an empty one where nothing was judged yet. */
-static json_t *read_status(struct pathprof_store *store)
-{
-	struct pathprof_error error = {""};
-	char *text = NULL;
-	json_t *status = NULL;
-
-	if (pathprof_store_status(store, &text, &error) == 0)
-		status = json_loads(text, 0, NULL);
-	free(text);
-	if (json_is_object(json_object_get(status, HUB_JUDGE_SPANS)))
-		return status;
-	json_decref(status);
-	return json_pack("{s:{}}", HUB_JUDGE_SPANS);
-}
-
 static void key_of(int64_t span_s, char key[24])
 {
 	snprintf(key, 24, "%" PRId64, span_s);
 }
 
-/* 0: nothing was. */
-static int64_t judged_until(struct pathprof_store *store, int64_t span_s)
+/* *ret_until_s 0: nothing was. */
+static int judged_until(struct pathprof_store *store, int64_t span_s, int64_t *ret_until_s,
+			struct pathprof_error *error)
 {
-	json_t *status = read_status(store);
+	json_t *status;
 	char key[24];
-	int64_t until_s;
+	int r = hub_judged_read(store, &status, error);
 
+	if (r < 0)
+		return r;
 	key_of(span_s, key);
-	until_s = json_integer_value(json_object_get(
+	*ret_until_s = json_integer_value(json_object_get(
 		json_object_get(json_object_get(status, HUB_JUDGE_SPANS), key), "until"));
 	json_decref(status);
-	return until_s;
+	return 0;
 }
 
 /* The judgement leaves this for the next one; its findings are in the alerts. */
 static int write_judged(struct pathprof_store *store, json_t *judgement, int64_t span_s,
 			struct pathprof_error *error)
 {
-	json_t *status = read_status(store);
+	json_t *status;
 	char key[24], *text;
-	int r;
+	int r = hub_judged_read(store, &status, error);
 
+	if (r < 0)
+		return r;
 	key_of(span_s, key);
 	json_object_del(judgement, "found");
 	json_object_del(judgement, "judged");
@@ -114,45 +105,60 @@ static void end_span(struct hub_watch *watch)
 	hub_pause_end(watch->pause);
 }
 
-/* A span in which nothing could be judged is not tried again. */
-static void pass_over(struct hub_watch *watch, const char *why)
+/* The judgement before stays, and ends where this one would have. */
+static int write_passed(const struct hub_watch *watch, struct pathprof_error *error)
 {
 	struct pathprof_store *store = hub_ingest_store(watch->ingest);
-	json_t *status = read_status(store), *span;
-	struct pathprof_error error = {""};
+	json_t *status, *span;
 	char key[24];
+	int r = hub_judged_read(store, &status, error);
 
+	if (r < 0)
+		return r;
 	key_of(watch->until_s - watch->since_s, key);
 	span = json_deep_copy(json_object_get(json_object_get(status, HUB_JUDGE_SPANS), key));
 	json_decref(status);
 	if (!span)
 		span = json_object();
 	json_object_set_new(span, "until", json_integer(watch->until_s));
-	if (write_judged(store, span, watch->until_s - watch->since_s, &error) < 0) {
-		try_later(watch, error.text);
-	} else {
-		watch->counts.failed++;
-		hub_note("alerts: what ran from @%" PRId64 " to @%" PRId64 " is not judged: %s",
-			 watch->since_s, watch->until_s, why);
-		end_span(watch);
-	}
+	r = write_judged(store, span, watch->until_s - watch->since_s, error);
 	json_decref(span);
+	return r;
+}
+
+/* A span in which nothing could be judged is not tried again. */
+static void pass_over(struct hub_watch *watch, const char *why)
+{
+	struct pathprof_error error = {""};
+
+	if (write_passed(watch, &error) < 0) {
+		try_later(watch, error.text);
+		return;
+	}
+	watch->counts.failed++;
+	hub_note("alerts: what ran from @%" PRId64 " to @%" PRId64 " is not judged: %s",
+		 watch->since_s, watch->until_s, why);
+	end_span(watch);
 }
 
 /* ---------------------------------------------------------------- the child */
 
-static void begin(struct hub_watch *watch, struct hub_ingest *ingest, int64_t until_s,
-		  int64_t span_s)
+static void choose(struct hub_watch *watch, struct hub_ingest *ingest, int64_t until_s,
+		   int64_t span_s)
 {
-	char since[24], until[24];
-	const char *const argv[] = {
-		"pathprof-hub", "judge", "--db", hub_ingest_db(ingest), "--since", since,
-		"--until",      until,   NULL};
-	int r;
-
 	watch->ingest = ingest;
 	watch->since_s = until_s - span_s;
 	watch->until_s = until_s;
+}
+
+static void begin(struct hub_watch *watch)
+{
+	char since[24], until[24];
+	const char *const argv[] = {
+		"pathprof-hub", "judge", "--db", hub_ingest_db(watch->ingest), "--since", since,
+		"--until",      until,   NULL};
+	int r;
+
 	snprintf(since, sizeof(since), "%" PRId64, watch->since_s);
 	snprintf(until, sizeof(until), "%" PRId64, watch->until_s);
 	r = hub_child_start(&watch->child, argv);
@@ -184,9 +190,11 @@ static void take_answer(struct hub_watch *watch)
 	watch->counts.hosts_left_out += count_of(judgement, "hosts_left_out");
 	watch->counts.builds_left_out += count_of(judgement, "builds_left_out");
 	if (count_of(judgement, "hosts_left_out"))
-		hub_note("alerts: %" PRIu64 " hosts are left out of what ran up to @%" PRId64
-			 ": they are too many for one judgement",
-			 count_of(judgement, "hosts_left_out"), watch->until_s);
+		hub_note("alerts: %" PRIu64 " %s left out of what ran up to @%" PRId64
+			 ": all are too many for one judgement",
+			 count_of(judgement, "hosts_left_out"),
+			 pp_plural(count_of(judgement, "hosts_left_out"), "host is", "hosts are"),
+			 watch->until_s);
 	r = hub_alerts_take(store, watch->rules, judgement, &watch->counts.alerts, &error);
 	if (r == 0)
 		r = write_judged(store, judgement, watch->until_s - watch->since_s, &error);
@@ -226,16 +234,22 @@ static bool begin_span(struct hub_watch *watch, struct hub_ingest *ingest, int64
 {
 	int64_t now_s = pp_realtime_ns() / (int64_t)PP_NSEC_PER_SEC;
 	int64_t end_s = (now_s - GRACE_S) / span_s * span_s;
-	int64_t until_s = judged_until(hub_ingest_store(ingest), span_s);
-	int64_t first_s = end_s - (SPANS_BACK - 1) * span_s;
+	int64_t first_s = end_s - (SPANS_BACK - 1) * span_s, until_s;
+	struct pathprof_error error = {""};
 
+	choose(watch, ingest, end_s, span_s);
+	watch->skip_cnt = 0;
+	if (judged_until(hub_ingest_store(ingest), span_s, &until_s, &error) < 0) {
+		try_later(watch, error.text);
+		return true;
+	}
 	/* A clock that was set back waits until time comes to where it was. */
 	if (until_s >= end_s)
 		return false;
-	watch->skip_cnt = 0;
 	if (until_s && until_s + span_s < first_s)
 		watch->skip_cnt = (uint64_t)((first_s - until_s) / span_s - 1);
-	begin(watch, ingest, until_s + span_s > first_s ? until_s + span_s : first_s, span_s);
+	choose(watch, ingest, until_s + span_s > first_s ? until_s + span_s : first_s, span_s);
+	begin(watch);
 	return true;
 }
 
@@ -279,6 +293,7 @@ static void look(struct hub_watch *watch)
 		if (is_first_of_span(watch->rules, i) &&
 		    begin_span(watch, ingest, hub_rule_span_s(&watch->rules->list[i])))
 			return;
+	hub_pause_end(watch->pause);
 }
 
 void hub_watch_turn(struct hub_watch *watch)

@@ -121,7 +121,7 @@ struct pathprof_fleet_moved {
  * In which functions a member differs most from all others of its group together, greatest first.
  * Names are those that the store has. *ret_cnt: how many. Errors: the store's, -ENOMEM.
  */
-int pathprof_fleet_moved(struct pathprof_fleet_moved ret_moved[static PATHPROF_FLEET_MOVED_MAX],
+int pathprof_fleet_moved(struct pathprof_fleet_moved ret_moved[PATHPROF_FLEET_MOVED_MAX],
 			 size_t *ret_cnt, struct pathprof_store *store,
 			 const struct pathprof_fleet_group *group, size_t member,
 			 struct pathprof_error *error);
@@ -160,7 +160,7 @@ int pathprof_modes_find(struct pathprof_modes *ret_modes, const struct pathprof_
 void pathprof_modes_release(struct pathprof_modes *modes);
 /* In which functions hosts of a mode differ most from all others together: pathprof_fleet_moved().
  */
-int pathprof_modes_moved(struct pathprof_fleet_moved ret_moved[static PATHPROF_FLEET_MOVED_MAX],
+int pathprof_modes_moved(struct pathprof_fleet_moved ret_moved[PATHPROF_FLEET_MOVED_MAX],
 			 size_t *ret_cnt, struct pathprof_store *store,
 			 const struct pathprof_fleet_group *group,
 			 const struct pathprof_modes *modes, size_t mode,

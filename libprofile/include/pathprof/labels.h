@@ -27,7 +27,7 @@ extern "C" {
  * Adds what text says, labels with blanks or commas between them; labels may be "". On an error it
  * stays as it was: -EINVAL: one is no label; -EEXIST: its key has another value; -E2BIG.
  */
-int pathprof_labels_add(char labels[static PATHPROF_LABELS_BYTES], const char *text);
+int pathprof_labels_add(char labels[PATHPROF_LABELS_BYTES], const char *text);
 /* Whether text is one of labels as this header says; "" is. */
 bool pathprof_labels_check(const char *text);
 /* Whether each of wanted is among labels; both are checked. */

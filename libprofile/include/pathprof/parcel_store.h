@@ -100,6 +100,19 @@ typedef int pathprof_host_row_fn(void *context, const struct pathprof_host_row *
 int pathprof_store_hosts(struct pathprof_store *store, const struct pathprof_filter *filter,
 			 pathprof_host_row_fn *fn, void *context, struct pathprof_error *error);
 
+/* Whether a process of that boot is a workload that came in parcels, and of which store. */
+bool pathprof_store_of_boot(const char *boot, uint8_t ret_store[PATHPROF_PARCEL_STORE_BYTES]);
+
+/* Samples that the windows of one store and host were to have. */
+struct pathprof_host_samples {
+	uint64_t read_cnt; /* clock samples, or bursts where no clock ran */
+	uint64_t lost_cnt; /* PATHPROF_DROP_QUEUE_FULL: they are in no figure, nor in cpu_s */
+};
+/* host as pathprof_store_hosts() gave it; may be called from its fn. */
+int pathprof_store_host_samples(struct pathprof_store *store, const struct pathprof_host_row *host,
+				struct pathprof_host_samples *ret_samples,
+				struct pathprof_error *error);
+
 /*
  * Sums up what the parcels of one store and host brought into one parcel with one window a part.
  * Windows count that end after since_ns and begin before until_ns (0: no end). Its slot is that in
@@ -121,7 +134,7 @@ struct pathprof_parcel_row {
 typedef int pathprof_parcel_row_fn(void *context, const struct pathprof_parcel_row *row);
 /* Those of one store, oldest first. */
 int pathprof_store_parcels_of(struct pathprof_store *store,
-			      const uint8_t of[static PATHPROF_PARCEL_STORE_BYTES],
+			      const uint8_t of[PATHPROF_PARCEL_STORE_BYTES],
 			      pathprof_parcel_row_fn *fn, void *context,
 			      struct pathprof_error *error);
 
@@ -132,7 +145,7 @@ struct pathprof_parcel_key {
 };
 /* The windows that are there of a store and slot. The caller frees *ret_keys. */
 int pathprof_store_parcel_keys(struct pathprof_store *store,
-			       const uint8_t of[static PATHPROF_PARCEL_STORE_BYTES], int64_t slot_s,
+			       const uint8_t of[PATHPROF_PARCEL_STORE_BYTES], int64_t slot_s,
 			       const char *host, struct pathprof_parcel_key **ret_keys,
 			       size_t *ret_cnt, struct pathprof_error *error);
 

@@ -167,7 +167,8 @@ struct pathprof_process_row {
 	int64_t first_seen_ns, last_seen_ns;
 	uint64_t samples;
 	double weight, share;
-	double insns; /* as in a path's row */
+	double insns;     /* as in a path's row */
+	const char *boot; /* its machine's; of a workload that came in parcels: parcel_store.h */
 };
 struct pathprof_window_row {
 	int64_t id, begin_ns, end_ns;
@@ -222,6 +223,9 @@ int pathprof_store_paths(struct pathprof_store *store, const struct pathprof_fil
 			 pathprof_path_row_fn *fn, void *context, struct pathprof_error *error);
 int pathprof_store_edges(struct pathprof_store *store, const struct pathprof_filter *filter,
 			 pathprof_edge_row_fn *fn, void *context, struct pathprof_error *error);
+/* Whether anything was stored of the build with this id, all of it. */
+int pathprof_store_knows_build(struct pathprof_store *store, const struct pathprof_build_id *id,
+			       bool *ret_knows, struct pathprof_error *error);
 int pathprof_store_binaries(struct pathprof_store *store, const struct pathprof_filter *filter,
 			    pathprof_binary_row_fn *fn, void *context,
 			    struct pathprof_error *error);
@@ -241,7 +245,8 @@ int pathprof_store_clock_processes(struct pathprof_store *store,
 /* How many counts of paths a window has. */
 int pathprof_store_count_paths(struct pathprof_store *store, int64_t window, uint64_t *ret_cnt,
 			       struct pathprof_error *error);
-/* Newest first. */
+/* Newest first; behind them those that end later than now, since the clock was set back after them.
+ */
 int pathprof_store_windows(struct pathprof_store *store, const struct pathprof_filter *filter,
 			   pathprof_window_row_fn *fn, void *context, struct pathprof_error *error);
 /*

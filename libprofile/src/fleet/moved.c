@@ -319,7 +319,7 @@ static int moved(struct pathprof_fleet_moved *ret_moved, size_t *ret_cnt,
 	return r;
 }
 
-int pathprof_fleet_moved(struct pathprof_fleet_moved ret_moved[static PATHPROF_FLEET_MOVED_MAX],
+int pathprof_fleet_moved(struct pathprof_fleet_moved ret_moved[PATHPROF_FLEET_MOVED_MAX],
 			 size_t *ret_cnt, struct pathprof_store *store,
 			 const struct pathprof_fleet_group *group, size_t member,
 			 struct pathprof_error *error)
@@ -335,7 +335,7 @@ int pathprof_fleet_moved(struct pathprof_fleet_moved ret_moved[static PATHPROF_F
 	return r;
 }
 
-int pathprof_modes_moved(struct pathprof_fleet_moved ret_moved[static PATHPROF_FLEET_MOVED_MAX],
+int pathprof_modes_moved(struct pathprof_fleet_moved ret_moved[PATHPROF_FLEET_MOVED_MAX],
 			 size_t *ret_cnt, struct pathprof_store *store,
 			 const struct pathprof_fleet_group *group,
 			 const struct pathprof_modes *modes, size_t mode,

@@ -92,7 +92,7 @@ static int write(const struct label *list, size_t cnt, char ret_text[PATHPROF_LA
 	return 0;
 }
 
-int pathprof_labels_add(char labels[static PATHPROF_LABELS_BYTES], const char *text)
+int pathprof_labels_add(char labels[PATHPROF_LABELS_BYTES], const char *text)
 {
 	struct label list[PATHPROF_LABELS_MAX];
 	char sum[PATHPROF_LABELS_BYTES];

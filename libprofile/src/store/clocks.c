@@ -197,7 +197,8 @@ int pathprof_store_kinds(struct pathprof_store *store, const struct pathprof_fil
 	q.filter.limit = 0;
 	pp_query_add(&q, "SELECT w.basis, w.horizon, w.weighed FROM windows w WHERE 1");
 	pp_query_add_window_matches(&q);
-	pp_query_add(&q, " ORDER BY w.end_ns DESC, w.id DESC");
+	/* The clock was set back after windows of the future: none of them is the newest. */
+	pp_query_add(&q, " ORDER BY w.end_ns > ?18, w.end_ns DESC, w.id DESC");
 	int code = pp_query_run(&q, 0, take_kind, &kinds, error);
 	if (code < 0)
 		return code;

@@ -73,6 +73,26 @@ int pp_store_migrate(struct pathprof_store *store, const char *const *migrations
 	return code ? code : on;
 }
 
+/* The newest pages of a store lie in its log: a copy without it may not even have the tables. */
+static int explain_application(struct pathprof_store *store, struct pathprof_error *error)
+{
+	int64_t objects = 0;
+	int code = pp_sql_number(store, "SELECT count(*) FROM sqlite_schema", &objects, error);
+
+	if (code < 0)
+		return code;
+	if (objects)
+		return pathprof_fail(error, -EBADMSG,
+				     "%s is an SQLite database, but no pathprof store",
+				     store->file);
+	return pathprof_fail(error, -EBADMSG,
+			     "%s holds no tables: it is no pathprof store, or the copy of one that "
+			     "was made without the file -wal beside it, which has the newest "
+			     "pages: copy a store with sqlite3 STORE \"VACUUM INTO 'COPY'\", also "
+			     "while it is written",
+			     store->file);
+}
+
 int pp_store_check_shape(struct pathprof_store *store, struct pathprof_error *error)
 {
 	int64_t application = 0, strangers = 0;
@@ -87,9 +107,7 @@ int pp_store_check_shape(struct pathprof_store *store, struct pathprof_error *er
 	if (code < 0)
 		return code;
 	if (application != PP_APPLICATION_ID)
-		return pathprof_fail(error, -EBADMSG,
-				     "%s is an SQLite database, but no pathprof store",
-				     store->file);
+		return explain_application(store, error);
 	if (strangers)
 		return pathprof_fail(error, -EBADMSG,
 				     "%s holds views, triggers or virtual tables, as no pathprof "

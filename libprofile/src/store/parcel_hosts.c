@@ -101,7 +101,7 @@ static int take_piece(struct pathprof_store *store, struct pp_row *row, struct r
 }
 
 int pathprof_store_parcels_of(struct pathprof_store *store,
-			      const uint8_t of[static PATHPROF_PARCEL_STORE_BYTES],
+			      const uint8_t of[PATHPROF_PARCEL_STORE_BYTES],
 			      pathprof_parcel_row_fn *fn, void *context,
 			      struct pathprof_error *error)
 {
@@ -150,6 +150,39 @@ int pathprof_store_hosts(struct pathprof_store *store, const struct pathprof_fil
 			break;
 	}
 	sqlite3_finalize(stmt);
+	return code;
+}
+
+static const char samples_query[] =
+	"SELECT coalesce(sum(max(w.clock_samples, w.bursts)), 0), coalesce(sum(d.count), 0)"
+	" FROM windows w LEFT JOIN window_drops d ON d.window = w.id AND d.reason = ?3"
+	" WHERE w.id IN (SELECT c.window FROM parcels q CROSS JOIN parcel_windows c"
+	" ON c.parcel = q.id WHERE q.store = ?1 AND q.host = ?2)";
+
+int pathprof_store_host_samples(struct pathprof_store *store, const struct pathprof_host_row *host,
+				struct pathprof_host_samples *ret_samples,
+				struct pathprof_error *error)
+{
+	struct pathprof_host_samples samples = {0};
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_prepare(store, samples_query, &stmt, error);
+
+	if (code < 0)
+		return code;
+	sqlite3_bind_blob(stmt, 1, host->store, PATHPROF_PARCEL_STORE_BYTES, SQLITE_STATIC);
+	pp_sql_bind_text(stmt, 2, host->host.name);
+	sqlite3_bind_int64(stmt, 3, PATHPROF_DROP_QUEUE_FULL);
+	code = pp_sql_step(store, stmt, error);
+	if (code > 0) {
+		struct pp_row row = PP_ROW(stmt);
+
+		samples.read_cnt = pp_row_count(&row, 0);
+		samples.lost_cnt = pp_row_count(&row, 1);
+		code = pp_row_end(&row, store, error);
+	}
+	sqlite3_finalize(stmt);
+	if (code == 0)
+		*ret_samples = samples;
 	return code;
 }
 

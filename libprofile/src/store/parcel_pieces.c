@@ -49,6 +49,20 @@ char *pp_parcel_boot(const uint8_t store[PATHPROF_PARCEL_STORE_BYTES],
 	return text;
 }
 
+bool pathprof_store_of_boot(const char *boot, uint8_t ret_store[PATHPROF_PARCEL_STORE_BYTES])
+{
+	static const char prefix[] = "store:";
+	const char *digits = boot + strlen(prefix);
+
+	if (strncmp(boot, prefix, strlen(prefix)) != 0 ||
+	    strlen(digits) != (size_t)2 * PATHPROF_PARCEL_STORE_BYTES ||
+	    digits[strspn(digits, "0123456789abcdef")])
+		return false;
+	for (int i = 0; i < PATHPROF_PARCEL_STORE_BYTES; i++)
+		sscanf(digits + (size_t)2 * i, "%2hhx", &ret_store[i]);
+	return true;
+}
+
 /* ---------------------------------------------------------------- what is there */
 
 static int read_keys(struct pp_parcel_piece *piece, sqlite3_stmt *stmt, int column)
@@ -281,7 +295,7 @@ static int add_keys(struct pathprof_parcel_key **keys, size_t *cnt,
 }
 
 int pathprof_store_parcel_keys(struct pathprof_store *store,
-			       const uint8_t of[static PATHPROF_PARCEL_STORE_BYTES], int64_t slot_s,
+			       const uint8_t of[PATHPROF_PARCEL_STORE_BYTES], int64_t slot_s,
 			       const char *host, struct pathprof_parcel_key **ret_keys,
 			       size_t *ret_cnt, struct pathprof_error *error)
 {

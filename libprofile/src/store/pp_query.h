@@ -42,12 +42,13 @@ struct pp_query {
 	struct pathprof_filter filter;
 	char hex[2 * PATHPROF_BUILD_ID_MAX + 1]; /* filter.binary as a build-id prefix, or "" */
 	char labels[PP_LABELS_PATTERN_BYTES];    /* filter.labels as a pattern */
+	int64_t now_ns;                          /* when it began */
 	char sql[PP_QUERY_SQL_MAX_BYTES];
 	size_t len;
 };
 
 /* Rows: parameter ?9. A site's id: ?10. Owners: ?11 to ?14. Host: ?15. Labels: ?16. Workload: ?17.
- */
+ * The time now: ?18. */
 void pp_query_begin(struct pp_query *q, struct pathprof_store *store,
 		    const struct pathprof_filter *filter);
 void pp_query_add(struct pp_query *q, const char *fragment);

@@ -14,6 +14,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 static double share_of(double part, double whole)
 {
 	return whole > 0 ? part / whole : 0;
@@ -231,6 +233,24 @@ int pathprof_store_binaries(struct pathprof_store *store, const struct pathprof_
 	return pp_query_run(&q, 0, take_binary, &view, error);
 }
 
+int pathprof_store_knows_build(struct pathprof_store *store, const struct pathprof_build_id *id,
+			       bool *ret_knows, struct pathprof_error *error)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = pp_sql_get(store, PP_STMT_BINARY_FIND, &stmt, error);
+
+	if (code < 0)
+		return code;
+	sqlite3_bind_blob(stmt, 1, id->bytes, id->len_bytes, SQLITE_STATIC);
+	sqlite3_bind_int64(stmt, 2, id->kind);
+	code = pp_sql_step(store, stmt, error);
+	sqlite3_reset(stmt);
+	if (code < 0)
+		return code;
+	*ret_knows = code > 0;
+	return 0;
+}
+
 /* ---------------------------------------------------------------- processes */
 
 struct process_view {
@@ -244,7 +264,8 @@ static void process_query(struct pp_query *q)
 		q,
 		"SELECT p.id, p.pid, p.exec_cnt, p.start_time, p.comm, p.container,"
 		" coalesce(b.name, ''), s.first_ns, s.last_ns, s.samples, s.weight, s.whole,"
-		" s.insns FROM (SELECT *, total(weight) OVER () AS whole FROM"
+		" s.insns, coalesce(o.boot_id, '') FROM (SELECT *, total(weight) OVER () AS whole "
+		"FROM"
 		" (SELECT a.process AS process, min(a.begin_ns) AS first_ns,"
 		" max(a.end_ns) AS last_ns, sum(a.samples) AS samples, total(a.weight) AS weight,"
 		" CASE WHEN count(a.insns) = count(*) THEN total(a.insns) ELSE 0.0 END AS insns"
@@ -261,6 +282,7 @@ static void process_query(struct pp_query *q)
 	pp_query_add_binary(q, "+c.binary");
 	pp_query_add(q, ") a GROUP BY a.process) ORDER BY weight DESC, process LIMIT ?9) s"
 			" CROSS JOIN processes p ON p.id = s.process"
+			" LEFT JOIN boots o ON o.id = p.boot"
 			" LEFT JOIN binaries b ON b.id = p.binary ORDER BY s.weight DESC, p.id");
 }
 
@@ -281,6 +303,7 @@ static int take_process(struct pp_query *q, struct pp_row *row, void *take_conte
 		.samples = pp_row_count(row, 9),
 		.weight = pp_row_weight(row, 10),
 		.insns = pp_row_weight(row, 12),
+		.boot = pp_row_text(row, 13),
 	};
 	out.share = share_of(out.weight, pp_row_weight(row, 11));
 	int code = pp_row_end(row, q->store, error);
@@ -304,9 +327,12 @@ int pathprof_store_processes(struct pathprof_store *store, const struct pathprof
 struct window_view {
 	pathprof_window_row_fn *fn;
 	void *context;
+	int64_t now_ns; /* one for both halves: no window falls between them */
+	uint32_t cnt;
 };
 
-static void window_query(struct pp_query *q)
+/* The index of ends serves both halves, so few rows of many windows cost little. */
+static void window_query(struct pp_query *q, bool of_future)
 {
 	pp_query_add(
 		q, "SELECT w.id, w.begin_ns, w.end_ns, w.source, w.basis, w.taken_wanted, w.bursts,"
@@ -317,6 +343,7 @@ static void window_query(struct pp_query *q)
 		   " EXISTS (SELECT 1 FROM piece_counts p WHERE p.window = w.id)"
 		   " FROM windows w WHERE 1");
 	pp_query_add_window_matches(q);
+	pp_query_add(q, of_future ? " AND w.end_ns > ?18" : " AND w.end_ns <= ?18");
 	pp_query_add(q, " ORDER BY w.end_ns DESC, w.id DESC LIMIT ?9");
 }
 
@@ -362,7 +389,7 @@ static void take_totals(struct pp_row *row, int column, struct pathprof_totals *
 static int take_window(struct pp_query *q, struct pp_row *row, void *take_context,
 		       struct pathprof_error *error)
 {
-	const struct window_view *view = take_context;
+	struct window_view *view = take_context;
 	struct pathprof_window_row out = {
 		.id = pp_row_int(row, 0, INT64_MIN, INT64_MAX),
 		.begin_ns = pp_row_int(row, 1, INT64_MIN, INT64_MAX),
@@ -388,18 +415,33 @@ static int take_window(struct pp_query *q, struct pp_row *row, void *take_contex
 	if (code == 0)
 		code = take_reasons(q->store, PP_STMT_WINDOW_DROPS, out.id, out.totals.drops,
 				    PATHPROF_DROP_CNT, error);
+	view->cnt++;
 	return code < 0 ? code : view->fn(view->context, &out);
+}
+
+static int list_windows(struct window_view *view, struct pathprof_store *store,
+			const struct pathprof_filter *filter, bool of_future,
+			struct pathprof_error *error)
+{
+	struct pp_query q;
+
+	pp_query_begin(&q, store, filter);
+	q.now_ns = view->now_ns;
+	if (q.filter.limit && view->cnt >= q.filter.limit)
+		return 0;
+	if (q.filter.limit)
+		q.filter.limit -= view->cnt;
+	window_query(&q, of_future);
+	return pp_query_run(&q, 0, take_window, view, error);
 }
 
 int pathprof_store_windows(struct pathprof_store *store, const struct pathprof_filter *filter,
 			   pathprof_window_row_fn *fn, void *context, struct pathprof_error *error)
 {
-	struct window_view view = {.fn = fn, .context = context};
-	struct pp_query q;
+	struct window_view view = {.fn = fn, .context = context, .now_ns = pp_realtime_ns()};
+	int code = list_windows(&view, store, filter, false, error);
 
-	pp_query_begin(&q, store, filter);
-	window_query(&q);
-	return pp_query_run(&q, 0, take_window, &view, error);
+	return code ? code : list_windows(&view, store, filter, true, error);
 }
 
 /* ---------------------------------------------------------------- status and generated code */

@@ -8,6 +8,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 #define HEX_MIN_DIGITS 4
 
 /* The same parameter numbers in every query. */
@@ -26,6 +28,7 @@ enum parameter {
 	P_HOST = P_OWNER + PATHPROF_OWNERS_MAX,
 	P_LABELS,
 	P_WORKLOAD,
+	P_NOW,
 };
 
 /* ---------------------------------------------------------------- text of the query */
@@ -77,7 +80,7 @@ bool pp_query_given(const char *text)
 void pp_query_begin(struct pp_query *q, struct pathprof_store *store,
 		    const struct pathprof_filter *filter)
 {
-	*q = (struct pp_query){.store = store};
+	*q = (struct pp_query){.store = store, .now_ns = pp_realtime_ns()};
 	if (filter)
 		q->filter = *filter;
 	take_hex(q);
@@ -273,6 +276,7 @@ static void bind(struct pp_query *q, sqlite3_stmt *stmt)
 	pp_sql_bind_text(stmt, P_HOST, f->host);
 	pp_sql_bind_text(stmt, P_LABELS, q->labels);
 	pp_sql_bind_text(stmt, P_WORKLOAD, f->workload);
+	sqlite3_bind_int64(stmt, P_NOW, q->now_ns);
 	sqlite3_bind_int64(stmt, P_LIMIT, f->limit ? (int64_t)f->limit : -1);
 }
 

@@ -291,6 +291,9 @@ int pp_sql_fail(struct pathprof_store *store, struct pathprof_error *error, cons
 	int code = errno_of(store->db);
 	const char *said = sqlite3_errmsg(store->db);
 
+	/* A question may have to write beside the file; a full disk never keeps it from reading. */
+	if (code == -ENOSPC)
+		doing = "cannot write";
 	pathprof_fail(error, code, "%s: %s: %.200s (%s)", store->file, doing, said,
 		      advice_of(code));
 	if (error)
@@ -342,6 +345,12 @@ int pp_sql_get(struct pathprof_store *store, enum pp_stmt which, sqlite3_stmt **
 	return 0;
 }
 
+/* COMMIT changes nothing by itself, SQLite says, and writes what was changed before. */
+static bool writes(sqlite3_stmt *stmt)
+{
+	return !sqlite3_stmt_readonly(stmt) || !sqlite3_column_count(stmt);
+}
+
 int pp_sql_step(struct pathprof_store *store, sqlite3_stmt *stmt, struct pathprof_error *error)
 {
 	int code = sqlite3_step(stmt);
@@ -351,8 +360,7 @@ int pp_sql_step(struct pathprof_store *store, sqlite3_stmt *stmt, struct pathpro
 		return still;
 	if (code == SQLITE_ROW || code == SQLITE_DONE)
 		return code == SQLITE_ROW;
-	return pp_sql_fail(store, error,
-			   sqlite3_stmt_readonly(stmt) ? "cannot read" : "cannot write");
+	return pp_sql_fail(store, error, writes(stmt) ? "cannot write" : "cannot read");
 }
 
 int pp_sql_run(struct pathprof_store *store, sqlite3_stmt *stmt, struct pathprof_error *error)

@@ -12,6 +12,7 @@
 #include "../text/cleanup.h"
 #include "../text/text.h"
 #include "../view/view.h"
+#include "base/plural.h"
 
 #define ELSEWHERE_CNT 3 /* rows besides the binaries */
 #define OWNERS_MAX    4 /* that a table shows */
@@ -204,7 +205,8 @@ static void add_generated(struct rows *rows)
 	}
 	all.figures.time = shares_of_samples(shares, clock_samples).time;
 	snprintf(rows->generated_name, sizeof(rows->generated_name),
-		 "jit: (generated code of %zu processes)", rows->generated_cnt);
+		 "jit: (generated code of %zu %s)", rows->generated_cnt,
+		 pp_plural(rows->generated_cnt, "process", "processes"));
 	rows->list[rows->cnt++] = all;
 }
 

@@ -14,6 +14,7 @@
 #include "../text/cleanup.h"
 #include "../text/output.h"
 #include "../untested/tested.h"
+#include "base/plural.h"
 
 enum form {
 	FORM_TEXT,
@@ -101,8 +102,9 @@ static int write_out(const struct ctl_options *options, const struct cfg *cfg, e
 static int show(const struct ctl_options *options, const struct cfg *cfg, enum form form)
 {
 	if (cfg->hidden_cnt)
-		ctl_note("%s: %u of %u blocks are left out: --all shows them", cfg->target->name,
-			 cfg->hidden_cnt, cfg->group_cnt);
+		ctl_note("%s: %u of %u %s left out: --all shows them", cfg->target->name,
+			 cfg->hidden_cnt, cfg->group_cnt,
+			 pp_plural(cfg->hidden_cnt, "blocks is", "blocks are"));
 	return write_out(options, cfg, form);
 }
 
@@ -128,9 +130,10 @@ static void note_not_whole(const char *file, const struct tested *tested)
 	for (size_t i = 0; i < tested->run_cnt; i++)
 		cnt += tested->runs[i].lost != 0;
 	if (cnt)
-		ctl_note("--tested: %zu of the %zu runs in %s are not whole: what they ran may be "
+		ctl_note("--tested: %zu of the %zu %s in %s %s not whole: what they ran may be "
 			 "shown as untested",
-			 cnt, tested->run_cnt, file);
+			 cnt, tested->run_cnt, pp_plural(tested->run_cnt, "run", "runs"), file,
+			 pp_plural(cnt, "is", "are"));
 }
 
 /* --tested: what of cfg no test ran. CTL_OK, or said. */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "../text/cleanup.h"
-#include "../text/text.h"
 #include "../view/json.h"
 
 static int check(const struct ctl_options *options)
@@ -15,8 +14,6 @@ static int check(const struct ctl_options *options)
 	_cleanup_free_ char *path = ctl_db_path(options);
 	struct pathprof_error error = {""};
 	unsigned int schema, known;
-	uint64_t bytes = 0;
-	char size[32];
 	int r = ctl_db_open(&store, options, PATHPROF_STORE_READ);
 
 	if (r)
@@ -24,11 +21,12 @@ static int check(const struct ctl_options *options)
 	r = pathprof_store_check(store, &error);
 	if (r < 0)
 		return ctl_fail_error(path, r, &error);
-	pathprof_store_size(store, &bytes);
 	schema = pathprof_store_schema(store, &known);
 	if (options->json) {
 		_cleanup_json_ json_t *object = json_object();
+		uint64_t bytes = 0;
 
+		pathprof_store_size(store, &bytes);
 		json_add_text(object, "db", path);
 		json_add(object, "sound", json_true());
 		json_add_count(object, "bytes", bytes);
@@ -36,7 +34,9 @@ static int check(const struct ctl_options *options)
 		json_dumpf(object, stdout, 0);
 		putchar('\n');
 	} else {
-		printf("%s: sound, %s", path, text_bytes(size, sizeof(size), bytes));
+		_cleanup_free_ char *size = ctl_db_size_text(store);
+
+		printf("%s: sound, %s", path, size);
 		if (schema < known)
 			printf(", written by an older pathprof (schema %u, this one writes %u)",
 			       schema, known);

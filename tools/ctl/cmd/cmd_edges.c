@@ -2,7 +2,8 @@
 /*
  * pathprofctl edges: branch edges for converters, `BUILDID FROM TO COUNT MISPREDICTED` with file
  * offsets in hex and no title line into a pipe. BUILDID is the one of FROM; a TO in another binary
- * is written BUILDID:OFFSET. The live screen shows the same edges with names.
+ * is written BUILDID:OFFSET. The live screen shows the same edges with names. Windows of exact
+ * counts (a trace, programs that count themselves) hold paths alone, which is said.
  */
 #include "../ctl.h"
 
@@ -71,6 +72,7 @@ const struct view view_edges_plain = {
 	.column_cnt = sizeof(columns) / sizeof(columns[0]),
 	.rows = rows,
 	.bare_in_pipe = true,
+	.nothing = nothing_branches_text,
 };
 
 static int add_named(void *context, const struct pathprof_edge_row *row)
@@ -112,6 +114,7 @@ const struct view view_edges = {
 	.column_cnt = sizeof(named_columns) / sizeof(named_columns[0]),
 	.of_branches = true,
 	.rows = named_rows,
+	.nothing = nothing_branches_text,
 };
 
 int cmd_edges(const struct ctl_options *options)

@@ -20,8 +20,13 @@ static int check_arguments(const struct ctl_options *options)
 {
 	if (is_counts(options) && options->argc == 0)
 		return ctl_usage(options, "files of counts are needed (*.ppraw)");
-	if (!is_counts(options) && options->argc != 1)
-		return ctl_usage(options, "one recording is needed, or - for standard input");
+	if (!is_counts(options) && options->argc == 0)
+		return ctl_usage(options, "a recording is needed, or - for standard input");
+	if (!is_counts(options) && options->argc > 1)
+		return ctl_usage(options,
+				 "%s: one recording at a time (only -F counts takes several "
+				 "files): import each with the same --output, which grows",
+				 options->argv[1]);
 	if (options->db && options->output)
 		return ctl_usage(options, "--db and --output mean the same here: give one");
 	return CTL_OK;

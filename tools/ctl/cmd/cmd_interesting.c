@@ -15,6 +15,7 @@
 #include "../text/cleanup.h"
 #include "../text/output.h"
 #include "../text/text.h"
+#include "base/plural.h"
 #include "pathprof/interesting.h"
 
 #define HOT_DEFAULT 256
@@ -124,7 +125,8 @@ int cmd_interesting(const struct ctl_options *options)
 	programs_release(&in.programs);
 	if (r < 0)
 		return ctl_fail_error("interesting", r, &error);
-	ctl_note("interesting: %" PRIu64 " paths of %" PRIu64 " functions", in.path_cnt,
-		 in.function_cnt);
+	ctl_note("interesting: %" PRIu64 " %s of %" PRIu64 " %s", in.path_cnt,
+		 pp_plural(in.path_cnt, "path", "paths"), in.function_cnt,
+		 pp_plural(in.function_cnt, "function", "functions"));
 	return CTL_OK;
 }

@@ -13,6 +13,7 @@
 #include "../text/cleanup.h"
 #include "../text/text.h"
 #include "../view/listing.h"
+#include "base/plural.h"
 #include "pathprof/fleet.h"
 
 #define HOSTS_SHOWN     3
@@ -170,16 +171,17 @@ static int add_group(struct question *q, const struct pathprof_fleet_group *grou
 
 static void say_how(const struct question *q)
 {
-	printf("\n%zu of the %zu heaviest programs ran on %d hosts or more, %zu of these in more "
+	printf("\n%zu of the %zu heaviest %s ran on %d hosts or more, %zu of these in more "
 	       "than one way.\n",
-	       q->judged, q->of.groups.cnt, PATHPROF_MODES_HOSTS_MIN, q->found);
+	       q->judged, q->of.groups.cnt, pp_plural(q->of.groups.cnt, "program", "programs"),
+	       PATHPROF_MODES_HOSTS_MIN, q->found);
 	if (q->found)
 		puts("SHARE: of the program's CPU time. BITS: relative entropy from the mode that "
 		     "is most like it.\nDIFFERS IN: shares on all other hosts, and in this mode.");
 	if (q->alone)
-		printf("Left out: %zu times a host that is like no other: `pathprofctl outliers` "
+		printf("Left out: %zu %s a host that is like no other: `pathprofctl outliers` "
 		       "names those.\n",
-		       q->alone);
+		       q->alone, pp_plural(q->alone, "time", "times"));
 }
 
 static int answer(struct question *q, struct pathprof_error *error)

@@ -15,6 +15,7 @@
 #include "../text/cleanup.h"
 #include "../text/text.h"
 #include "../view/listing.h"
+#include "base/plural.h"
 #include "pathprof/fleet.h"
 
 struct question {
@@ -232,9 +233,10 @@ static void say_how(const struct question *q)
 		       q->of.groups.list[i].member_cnt < PATHPROF_OUTLIERS_MEMBERS_MIN;
 		few_samples += q->of.groups.list[i].few_cnt;
 	}
-	printf("\n%zu of the %zu heaviest programs ran on %d hosts or more, with %d samples on "
+	printf("\n%zu of the %zu heaviest %s ran on %d hosts or more, with %d samples on "
 	       "each.\n",
-	       judged, q->of.groups.cnt, PATHPROF_FLEET_HOSTS_MIN, PATHPROF_FLEET_SAMPLES_MIN);
+	       judged, q->of.groups.cnt, pp_plural(q->of.groups.cnt, "program", "programs"),
+	       PATHPROF_FLEET_HOSTS_MIN, PATHPROF_FLEET_SAMPLES_MIN);
 	if (q->found_cnt)
 		puts("BITS: relative entropy from the host that is most like it, less what chance "
 		     "makes of it.");
@@ -247,8 +249,8 @@ static void say_how(const struct question *q)
 		       "named is who differs\neven from the host most like it.\n",
 		       few, PATHPROF_OUTLIERS_MEMBERS_MIN);
 	if (few_samples)
-		printf("Left out: %zu times a host with fewer than %d samples.\n", few_samples,
-		       PATHPROF_FLEET_SAMPLES_MIN);
+		printf("Left out: %zu %s a host with fewer than %d samples.\n", few_samples,
+		       pp_plural(few_samples, "time", "times"), PATHPROF_FLEET_SAMPLES_MIN);
 }
 
 /* No host is known to behave like the rest where no program was judged. */
@@ -258,9 +260,11 @@ static const char *nothing_found(const struct question *q)
 
 	for (size_t i = 0; i < q->of.groups.cnt; i++)
 		judged += q->of.groups.list[i].judged;
-	return judged || !q->of.groups.cnt
-		       ? "no host behaves otherwise than the rest"
-		       : "no program can be judged: ask of a longer time, by --since";
+	if (!q->of.groups.cnt)
+		return "no program was seen there: ask of a longer time, by --since, or leave a "
+		       "filter out";
+	return judged ? "no host behaves otherwise than the rest"
+		      : "no program can be judged: ask of a longer time, by --since";
 }
 
 static int answer(struct question *q)

@@ -14,6 +14,7 @@
 #include "../text/cleanup.h"
 #include "../text/text.h"
 #include "../view/view.h"
+#include "base/plural.h"
 
 #define DEFAULT_LIMIT 50
 
@@ -196,8 +197,8 @@ static void print_footnotes(const struct of_function *of)
 {
 	_cleanup_free_ char *name = text_escape(of->target->name);
 
-	printf("\n%s has %" PRIu64 " paths: pathprofctl show %s:NUMBER shows one.\n", name,
-	       of->target->path_cnt, name);
+	printf("\n%s has %" PRIu64 " %s: pathprofctl show %s:NUMBER shows one.\n", name,
+	       of->target->path_cnt, pp_plural(of->target->path_cnt, "path", "paths"), name);
 	if (of->unnumbered)
 		puts("-: no path of the function alone: it ended at 32 branches, or began behind "
 		     "one that did.");

@@ -14,6 +14,7 @@
 #include "../text/cleanup.h"
 #include "../text/text.h"
 #include "../view/view.h"
+#include "processes_hosts.h"
 
 #define CONTAINER_ID_LEN   64
 #define CONTAINER_ID_SHOWN 12
@@ -22,6 +23,7 @@
 struct process {
 	struct pathprof_process_row row; /* its strings are the process's own */
 	const char *group;               /* its name, of row's strings */
+	struct process_host host;
 	uint64_t process_cnt;
 	uint64_t clock_samples, kernel_samples;
 	struct figures figures;
@@ -30,6 +32,7 @@ struct process {
 struct processes {
 	struct process *list;
 	size_t cnt, room;
+	struct process_hosts *hosts; /* NULL: the database is of no fleet */
 };
 
 /* An id of 64 digits is as well known by its first twelve, which --container takes, too. */
@@ -42,7 +45,18 @@ static char *container_text(const char *container)
 			  *container ? container : "-");
 }
 
-static void add_cells(struct view_query *query, const struct process *process)
+/* A store that several hosts sent has one workload for them all. */
+static void add_host_cell(struct table *table, const struct process_host *host)
+{
+	if (host->cnt > 1)
+		table_cell(table, CTL_DIM, "%" PRIu32 " hosts", host->cnt);
+	else
+		table_cell(table, host->name ? CTL_PLAIN : CTL_DIM, "%s",
+			   host->name ? host->name : "-");
+}
+
+static void add_cells(const struct processes *processes, struct view_query *query,
+		      const struct process *process)
 {
 	const struct pathprof_process_row *row = &process->row;
 	_cleanup_free_ char *container = container_text(row->container);
@@ -50,6 +64,8 @@ static void add_cells(struct view_query *query, const struct process *process)
 
 	table_row(query->table, row->id);
 	view_figure_cells(query, &process->figures);
+	if (processes->hosts)
+		add_host_cell(query->table, &process->host);
 	if (row->pid)
 		table_cell(query->table, CTL_PLAIN, "%" PRIu32, row->pid);
 	else
@@ -60,12 +76,17 @@ static void add_cells(struct view_query *query, const struct process *process)
 	table_cell(query->table, CTL_DIM, "%s", text_time(when, sizeof(when), row->last_seen_ns));
 }
 
-static void add_json(struct view_query *query, const struct process *process)
+static void add_json(const struct processes *processes, struct view_query *query,
+		     const struct process *process)
 {
 	const struct pathprof_process_row *row = &process->row;
 	json_t *object = json_object();
 
 	json_add_ns(object, "id", row->id);
+	if (processes->hosts && process->host.cnt == 1)
+		json_add_text(object, "host", process->host.name);
+	else if (processes->hosts)
+		json_add(object, "host", json_null());
 	json_add_count(object, "pid", row->pid);
 	json_add_count(object, "start_time", row->start_time);
 	json_add_count(object, "exec_cnt", row->exec_cnt);
@@ -115,6 +136,9 @@ static int take(void *context, const struct pathprof_process_row *row)
 	process->row.comm = ctl_strdup(row->comm ? row->comm : "");
 	process->row.container = ctl_strdup(row->container ? row->container : "");
 	process->row.binary_name = ctl_strdup(row->binary_name ? row->binary_name : "");
+	process->row.boot = NULL;
+	if (processes->hosts)
+		process->host = process_hosts_of(processes->hosts, row->boot);
 	return 0;
 }
 
@@ -143,10 +167,11 @@ static int read_all(struct processes *processes, const struct view_query *query,
 		    struct pathprof_error *error)
 {
 	struct pathprof_filter every = query->filter;
-	int r;
+	int r = process_hosts_new(&processes->hosts, query->store, &query->filter, error);
 
 	every.limit = 0;
-	r = pathprof_store_processes(query->store, &every, take, processes, error);
+	if (r == 0)
+		r = pathprof_store_processes(query->store, &every, take, processes, error);
 	if (r < 0 || !processes->cnt)
 		return r;
 	qsort(processes->list, processes->cnt, sizeof(*processes->list), by_id);
@@ -192,6 +217,15 @@ static int by_group(const void *a, const void *b)
 	return strcmp(x->group, y->group);
 }
 
+/* The processes of one host stand together, so that hosts are counted once. */
+static int by_group_and_host(const void *a, const void *b)
+{
+	const struct process *x = a, *y = b;
+	int order = by_group(a, b);
+
+	return order ? order : process_host_compare(&x->host, &y->host);
+}
+
 static void free_strings(struct process *process)
 {
 	free((char *)process->row.comm);
@@ -209,6 +243,7 @@ static void add_to_group(struct process *sum, struct process *process)
 	sum->row.share += process->row.share;
 	sum->clock_samples += process->clock_samples;
 	sum->kernel_samples += process->kernel_samples;
+	process_host_add(&sum->host, &process->host);
 	free_strings(process);
 }
 
@@ -222,7 +257,7 @@ static void sum_up(struct processes *processes, group_fn *group)
 	}
 	if (!group || !processes->cnt)
 		return;
-	qsort(processes->list, processes->cnt, sizeof(*processes->list), by_group);
+	qsort(processes->list, processes->cnt, sizeof(*processes->list), by_group_and_host);
 	for (size_t i = 0; i < processes->cnt; i++) {
 		struct process *last = kept ? &processes->list[kept - 1] : NULL;
 
@@ -283,6 +318,7 @@ static void work_out(struct processes *processes, const struct shares *shares)
 		process->figures.samples = process->row.samples;
 		process->figures.weight = process->row.weight;
 		process->figures.share = process->row.share;
+		process->figures.hosts = process->host.cnt;
 	}
 	work_out_runs(processes, shares);
 }
@@ -313,9 +349,9 @@ static void emit(struct processes *processes, struct view_query *query)
 		else if (grouping)
 			add_group_cells(query, process);
 		else if (query->json)
-			add_json(query, process);
+			add_json(processes, query, process);
 		else
-			add_cells(query, process);
+			add_cells(processes, query, process);
 	}
 }
 
@@ -324,6 +360,29 @@ static void release(struct processes *processes)
 	for (size_t i = 0; i < processes->cnt; i++)
 		free_strings(&processes->list[i]);
 	free(processes->list);
+	process_hosts_free(processes->hosts);
+}
+
+/* Its columns alone are used. */
+static const struct view *view_of(const struct processes *processes,
+				  const struct grouping *grouping)
+{
+	static const struct table_column fleet_columns[] = {
+		{"HOST", TABLE_SHRINK},
+		{"PID", TABLE_RIGHT},
+		{"COMM", 0},
+		{"CONTAINER", TABLE_SHRINK | TABLE_SPARE},
+		{"BINARY", TABLE_SHRINK},
+		{"LAST SEEN", TABLE_SPARE},
+	};
+	static const struct view of_fleet = {
+		.columns = fleet_columns,
+		.column_cnt = sizeof(fleet_columns) / sizeof(fleet_columns[0]),
+	};
+
+	if (grouping)
+		return &view_comms;
+	return processes->hosts ? &of_fleet : &view_processes;
 }
 
 static int rows(struct view_query *query, struct pathprof_error *error)
@@ -332,9 +391,8 @@ static int rows(struct view_query *query, struct pathprof_error *error)
 	struct processes processes = {0};
 	int r;
 
-	view_begin_rows(query, grouping ? &view_comms : &view_processes,
-			query->shares->clock_samples > 0);
 	r = read_all(&processes, query, error);
+	view_begin_rows(query, view_of(&processes, grouping), query->shares->clock_samples > 0);
 	if (r == 0) {
 		sum_up(&processes, grouping ? grouping->group : NULL);
 		work_out(&processes, query->shares);

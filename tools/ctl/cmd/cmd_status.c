@@ -228,14 +228,15 @@ static uint64_t bytes_of(const json_t *members, const char *key)
 	return bytes > 0 && bytes < 1e18 ? (uint64_t)bytes : 0;
 }
 
-static void memory_line(const json_t *members)
+/* The database's size is that of now, as `db check` has it, not of when the daemon last looked. */
+static void memory_line(const json_t *members, struct pathprof_store *store)
 {
-	char memory[32], db[32];
+	char memory[32];
+	_cleanup_free_ char *size = ctl_db_size_text(store);
 	_cleanup_free_ char *text =
 		ctl_printf("%s; database %s, %s",
 			   text_bytes(memory, sizeof(memory), bytes_of(members, "memory_bytes")),
-			   text_bytes(db, sizeof(db), bytes_of(members, "db_bytes")),
-			   daemon_status_text(members, "db", "?"));
+			   size, daemon_status_text(members, "db", "?"));
 
 	line("memory", text);
 }
@@ -285,7 +286,7 @@ static void print_text(const struct daemon_status *status, struct pathprof_store
 	if (json_object_size(json_object_get(members, "counters")))
 		counts_line("counters", json_object_get(members, "counters"));
 	tracker_line(json_object_get(members, "tracker"));
-	memory_line(members);
+	memory_line(members, store);
 	relay_line(members, store, path);
 }
 
@@ -293,6 +294,7 @@ static void print_json(const struct daemon_status *status, struct pathprof_store
 		       const char *path)
 {
 	_cleanup_json_ json_t *object = json_object();
+	uint64_t bytes = 0;
 
 	json_add_text(object, "state", status->running ? "running" : "down");
 	if (!status->running)
@@ -301,6 +303,8 @@ static void print_json(const struct daemon_status *status, struct pathprof_store
 		json_object_update_missing(object, status->members);
 	if (status->members)
 		relay_status_json(object, status->members, store, path);
+	pathprof_store_size(store, &bytes);
+	json_add_count(object, "db_bytes", bytes);
 	json_dumpf(object, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
 	putchar('\n');
 }

@@ -16,6 +16,7 @@
 #include "../text/text.h"
 #include "../untested/untested_report.h"
 #include "../view/json.h"
+#include "base/plural.h"
 
 #define DEFAULT_LIMIT 20
 
@@ -119,14 +120,16 @@ void untested_print_sets(const struct untested_report *report)
 	const struct untested *u = report->untested;
 	const char *unit = untested_unit_name(u->settings.unit);
 
-	printf("tested      %" PRIu64 " %ss by %zu run%s\n", u->tested_cnt, unit,
-	       report->tested.run_cnt, report->tested.run_cnt == 1 ? "" : "s");
+	printf("tested      %" PRIu64 " %s%s by %zu %s\n", u->tested_cnt, unit,
+	       pp_plural(u->tested_cnt, "", "s"), report->tested.run_cnt,
+	       pp_plural(report->tested.run_cnt, "run", "runs"));
+	printf("ran         %" PRIu64 " different %s%s, ", u->seen_cnt, unit,
+	       pp_plural(u->seen_cnt, "", "s"));
 	if (u->settings.bursts)
-		printf("ran         %" PRIu64 " different %ss, seen by %" PRIu64 " bursts\n",
-		       u->seen_cnt, unit, u->settings.bursts);
+		printf("seen by %" PRIu64 " %s\n", u->settings.bursts,
+		       pp_plural(u->settings.bursts, "burst", "bursts"));
 	else
-		printf("ran         %" PRIu64 " different %ss, every run of them counted\n",
-		       u->seen_cnt, unit);
+		puts("every run of them counted");
 }
 
 static void print_head(const struct untested_report *report)
@@ -138,7 +141,8 @@ static void print_head(const struct untested_report *report)
 	printf("untested    %.2f%% of what runs", 100 * s->marked.value);
 	if (u->settings.bursts)
 		printf(" (95%%: %.1f to %.1f)", 100 * s->marked.low, 100 * s->marked.high);
-	printf(", %" PRIu64 " %ss", u->untested_cnt, untested_unit_name(u->settings.unit));
+	printf(", %" PRIu64 " %s%s", u->untested_cnt, untested_unit_name(u->settings.unit),
+	       pp_plural(u->untested_cnt, "", "s"));
 	if (u->settings.bursts)
 		printf("; not seen yet by any window: below %.1f%%", 100 * s->unseen.high);
 	putchar('\n');
@@ -183,15 +187,16 @@ static void print_others(const struct untested *u)
 static void print_windows(const struct untested *u)
 {
 	if (u->windows.unknown)
-		printf("not compared: %" PRIu64 " of %" PRIu64 " windows (%" PRId64 " to %" PRId64
-		       "), which do not say which piece followed which: old ones, of a source that "
+		printf("not compared: %" PRIu64 " of %" PRIu64 " %s (%" PRId64 " to %" PRId64
+		       "), which %s not say which piece followed which: old ones, of a source that "
 		       "counts in the kernel, or of a parcel or profile file\n",
-		       u->windows.unknown, u->windows.unknown + u->windows.known, u->windows.first,
-		       u->windows.last);
+		       u->windows.unknown, u->windows.unknown + u->windows.known,
+		       pp_plural(u->windows.unknown + u->windows.known, "window", "windows"),
+		       u->windows.first, u->windows.last,
+		       pp_plural(u->windows.unknown, "does", "do"));
 	if (u->windows.lost)
-		printf("not kept: %" PRIu64
-		       " segments for which windows had no room (MemoryMax=)\n",
-		       u->windows.lost);
+		printf("not kept: %" PRIu64 " %s for which windows had no room (MemoryMax=)\n",
+		       u->windows.lost, pp_plural(u->windows.lost, "segment", "segments"));
 }
 
 static void print_notes(const struct untested_report *report)
@@ -212,13 +217,15 @@ static void print_notes(const struct untested_report *report)
 		       100 * u->unread / u->compared);
 	print_windows(u);
 	if (u->doubtful > 0)
-		printf("not believed: %.2f%%, untested paths that fewer than %" PRIu32
-		       " bursts saw\n",
-		       100 * u->doubtful / u->compared, u->settings.min_bursts);
+		printf("not believed: %.2f%%, untested paths that fewer than %" PRIu32 " %s saw\n",
+		       100 * u->doubtful / u->compared, u->settings.min_bursts,
+		       pp_plural(u->settings.min_bursts, "burst", "bursts"));
 	if (lost_runs(report))
-		ctl_note("untested: %" PRIu64 " runs of the tested set are not whole: what they "
-			 "lost may be shown as untested",
-			 lost_runs(report));
+		ctl_note("untested: %" PRIu64 " %s not whole: what was lost may be shown as "
+			 "untested",
+			 lost_runs(report),
+			 pp_plural(lost_runs(report), "run of the tested set is",
+				   "runs of the tested set are"));
 }
 
 static void print_text(const struct untested_report *report)

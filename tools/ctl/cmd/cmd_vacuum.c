@@ -12,6 +12,7 @@
 #include "../text/cleanup.h"
 #include "../text/text.h"
 #include "../view/json.h"
+#include "base/plural.h"
 
 static void report(const struct ctl_options *options, uint64_t removed, uint64_t bytes)
 {
@@ -26,8 +27,8 @@ static void report(const struct ctl_options *options, uint64_t removed, uint64_t
 		putchar('\n');
 		return;
 	}
-	printf("%" PRIu64 " windows removed, %s left on disk\n", removed,
-	       text_bytes(size, sizeof(size), bytes));
+	printf("%" PRIu64 " %s removed, %s left on disk\n", removed,
+	       pp_plural(removed, "window", "windows"), text_bytes(size, sizeof(size), bytes));
 }
 
 int cmd_vacuum(const struct ctl_options *options)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* pathprofctl windows: the profile windows stored, newest first. */
+/* pathprofctl windows: the profile windows stored, newest first, those of the future last. */
 #include "../ctl.h"
 
 #include <inttypes.h>
@@ -8,6 +8,7 @@
 
 #include "../text/cleanup.h"
 #include "../text/text.h"
+#include "../view/future.h"
 #include "../view/view.h"
 #include "../view/window_text.h"
 
@@ -46,7 +47,11 @@ static int add(void *context, const struct pathprof_window_row *row)
 
 static int rows(struct view_query *query, struct pathprof_error *error)
 {
-	return pathprof_store_windows(query->store, &query->filter, add, query, error);
+	int r = pathprof_store_windows(query->store, &query->filter, add, query, error);
+
+	if (r == 0)
+		future_tell(query->store, &query->filter);
+	return r;
 }
 
 static const struct table_column columns[] = {

@@ -205,8 +205,8 @@ static void rebuild(struct top *top)
 	look_for_misfits(top);
 	top->selected = row_of_key(&top->table, key, top->selected);
 	if (!top->table.row_cnt)
-		nothing_text(top->nothing, sizeof(top->nothing), top->query.store,
-			     &top->query.filter);
+		(top->view->nothing ?: nothing_text)(top->nothing, sizeof(top->nothing),
+						     top->query.store, &top->query.filter);
 	read_daemon(top);
 }
 
@@ -257,18 +257,29 @@ static void tell_span(const struct top *top, char *text, size_t text_size)
 				       age_ns > 0 ? age_ns / CTL_NS_PER_S * CTL_NS_PER_S : 0));
 }
 
+/* "29.1% of samples lost  "; "" where nothing is said of it. */
+static void tell_lost(const struct top *top, char *text, size_t text_size)
+{
+	const double share = lost_share(&top->query.measure.lost);
+
+	text[0] = '\0';
+	if (share > 0)
+		snprintf(text, text_size, "%.1f%% of samples lost  ", 100 * share);
+}
+
 static void draw_title(const struct top *top)
 {
 	const bool of = top->narrowing.from;
-	char span[80];
+	char span[80], lost[40];
 	_cleanup_free_ char *safe = NULL;
 	_cleanup_free_ char *text = NULL;
 
 	tell_span(top, span, sizeof(span));
-	text = ctl_printf(" pathprof %s%s%s  %s  %" PRIu64 " samples  %s%s%s%s", top->view->name,
+	tell_lost(top, lost, sizeof(lost));
+	text = ctl_printf(" pathprof %s%s%s  %s  %" PRIu64 " samples  %s%s%s%s%s", top->view->name,
 			  of ? " of " : "", of ? top->narrowing.text : "", span, top->query.samples,
-			  top->query.kinds.left_out ? "older kinds left out  " : "", top->misfit,
-			  top->misfit[0] ? " ran with its code elsewhere  " : "",
+			  lost, top->query.kinds.left_out ? "older kinds left out  " : "",
+			  top->misfit, top->misfit[0] ? " ran with its code elsewhere  " : "",
 			  top->error.text[0] ? top->error.text : top->daemon);
 	safe = text_escape(text);
 	draw_bar_line(0, safe);

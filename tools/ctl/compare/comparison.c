@@ -79,10 +79,39 @@ static struct shares_pathless pathless_of(const struct side *side)
 	return pathless;
 }
 
-static int set_figures(struct comparison *c)
+/* Nothing of exact counts is chance: D is what it is. */
+static void set_exact_drift(struct comparison *c)
+{
+	c->drift = (struct pathprof_drift){
+		.kl_bits = c->kl.bits,
+		.kl_corrected_bits = c->kl.bits,
+		.kl_low_bits = c->kl.bits,
+		.kl_high_bits = c->kl.bits,
+	};
+}
+
+/* What of D may be chance, as far as that can be told. */
+static int set_drift(struct comparison *c)
 {
 	const struct pathprof_distribution *a = &c->a->distribution, *b = &c->b->distribution;
 	struct pathprof_drift_settings settings = pathprof_drift_defaults;
+	int r;
+
+	c->exact = measure_is_exact(&c->a->measure) && measure_is_exact(&c->b->measure);
+	if (c->exact) {
+		set_exact_drift(c);
+		return 0;
+	}
+	pathprof_drift_set_bursts(&settings, b, a, fmax(c->a->per_burst, c->b->per_burst),
+				  fmax(c->a->dispersion, c->b->dispersion));
+	r = pathprof_drift_measure(&c->drift, b, a, &settings);
+	c->counted = r == 0;
+	return r == -EDOM ? 0 : r;
+}
+
+static int set_figures(struct comparison *c)
+{
+	const struct pathprof_distribution *a = &c->a->distribution, *b = &c->b->distribution;
 	int r = pathprof_relative_entropy(b, a, 0, &c->kl);
 
 	if (r == 0)
@@ -96,14 +125,11 @@ static int set_figures(struct comparison *c)
 	c->a_entropy_bits = pathprof_entropy_bits(a);
 	c->b_entropy_bits = pathprof_entropy_bits(b);
 	c->overlap = pathprof_distribution_overlap(b, a);
-	pathprof_drift_set_bursts(&settings, b, a, fmax(c->a->per_burst, c->b->per_burst),
-				  fmax(c->a->dispersion, c->b->dispersion));
-	r = pathprof_drift_measure(&c->drift, b, a, &settings);
-	c->counted = r == 0;
+	r = set_drift(c);
 	set_branches(c);
 	c->a_pathless = pathless_of(c->a);
 	c->b_pathless = pathless_of(c->b);
-	return r == -EDOM ? 0 : r;
+	return r;
 }
 
 /* ---------------------------------------------------------------- what moved */

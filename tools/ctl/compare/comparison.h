@@ -33,7 +33,8 @@ struct comparison {
 	const struct side *a, *b;
 	struct side_match match;
 	struct pathprof_relative_entropy kl;
-	bool counted; /* both are counts of samples, so drift says how sure D is */
+	bool exact;   /* both are exact counts: drift is D itself, and no chance in it */
+	bool counted; /* else both are counts of samples, so drift says how sure D is */
 	struct pathprof_drift drift;
 	double a_entropy_bits, b_entropy_bits;
 	double overlap, similarity, angle_degrees;

@@ -92,8 +92,8 @@ int comparison_draw(const struct comparison *comparison, const char *file)
 				     c->kl.bits, c->drift.kl_corrected_bits, c->drift.kl_low_bits,
 				     c->drift.kl_high_bits, 100 * c->overlap);
 	else
-		figures = ctl_printf("D(B||A) %.4f bits; overlap %.1f%%", c->kl.bits,
-				     100 * c->overlap);
+		figures = ctl_printf("D(B||A) %.4f bits%s; overlap %.1f%%", c->kl.bits,
+				     c->exact ? ", exact" : "", 100 * c->overlap);
 	svg_text(&svg, 16, 24, SVG_START, BOLD ";font-size:15px", 100, title);
 	svg_text(&svg, 16, 44, SVG_START, GREY, 0, figures);
 	svg_text(&svg, WIDTH - 16, 24, SVG_END, GREY, 0,

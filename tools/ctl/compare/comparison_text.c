@@ -65,6 +65,8 @@ static void print_figure(const struct comparison *c, FILE *out)
 			measure_of(c)->clock_kernel ? "the kernel's included" : "user code's only");
 	else if (measure_of(c)->kind == PATHPROF_KIND_ANY)
 		fputs("as the files have them\n\n", out);
+	else if (c->exact)
+		fputs("exact, each path that ran counts once\n\n", out);
 	else
 		fprintf(out, "each %s counts %s\n\n",
 			edges ? "taken branch that was seen" : "path that was seen whole",
@@ -78,6 +80,11 @@ static void print_divergence(const struct comparison *c, FILE *out)
 	const struct pathprof_drift *d = &c->drift;
 
 	fprintf(out, "relative entropy D(B||A)  %.4f bits\n", c->kl.bits);
+	if (c->exact) {
+		fputs("  exact                   nothing was sampled, so nothing of it is chance\n",
+		      out);
+		return;
+	}
 	if (!c->counted) {
 		fputs("  corrected               -  (weights are no counts: how much is chance "
 		      "cannot be told)\n",
@@ -396,8 +403,10 @@ static void add_drift(json_t *object, const struct comparison *c)
 	const double values[] = {c->drift.null_bits, c->drift.kl_corrected_bits,
 				 c->drift.kl_low_bits, c->drift.kl_high_bits};
 
+	/* No interval stands by what is exact. */
+	json_add(object, "exact", json_boolean(c->exact));
 	for (size_t i = 0; i < 4; i++) {
-		if (c->counted)
+		if (c->counted || (c->exact && i < 2))
 			json_add_real(object, names[i], values[i]);
 		else
 			json_add(object, names[i], json_null());

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../text/cleanup.h"
+#include "../view/future.h"
 
 void drifts_add(struct drifts *drifts, const struct pathprof_drift_row *row)
 {
@@ -53,16 +54,20 @@ static double least_bits(const struct pathprof_drift_row *row)
 	return fmin(row->kl_corrected_bits, row->kl_low_bits);
 }
 
-/* Newest first. Of two builds in one window the first is the one that drifts more. */
-static int by_subject_and_time(const void *x, const void *y)
+/*
+ * The service's windows are numbered in the order of measurement, whatever the clock did; of others
+ * the newest is the last. Of two builds in one window the first is the one that drifts more.
+ */
+static int by_subject_and_order(const void *x, const void *y, void *context)
 {
+	const struct drifts *drifts = context;
 	const struct pathprof_drift_row *a = &((const struct drift_point *)x)->row;
 	const struct pathprof_drift_row *b = &((const struct drift_point *)y)->row;
 	int order = by_subject(a, b);
 
 	if (order)
 		return order;
-	if (a->end_ns != b->end_ns)
+	if (drifts->measured && a->end_ns != b->end_ns)
 		return a->end_ns < b->end_ns ? 1 : -1;
 	if (a->window != b->window)
 		return a->window < b->window ? 1 : -1;
@@ -117,7 +122,8 @@ int drifts_load(struct drifts *ret_drifts, const struct ctl_options *options)
 		drifts_release(&drifts);
 		return r;
 	}
-	qsort(drifts.points, drifts.cnt, sizeof(*drifts.points), by_subject_and_time);
+	future_tell(store, &filter);
+	qsort_r(drifts.points, drifts.cnt, sizeof(*drifts.points), by_subject_and_order, &drifts);
 	*ret_drifts = drifts;
 	return CTL_OK;
 }

@@ -14,14 +14,15 @@ struct drift_point {
 };
 
 struct drifts {
-	struct drift_point *points; /* by binary, container, baseline; newest first */
+	/* By binary, container, baseline; the one that was measured last first. */
+	struct drift_point *points;
 	size_t cnt, room;
 	bool measured; /* here */
 };
 
 /* Points of one binary, container and baseline. */
 struct drift_subject {
-	const struct drift_point *points; /* newest first */
+	const struct drift_point *points; /* the one that was measured last first */
 	size_t cnt;
 };
 

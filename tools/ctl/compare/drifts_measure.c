@@ -2,7 +2,9 @@
 /*
  * Drift measured here, where no service stored it: as a service with the default rules would have,
  * window by window, of the newest WINDOWS_MAX from the earliest on. So a figure is what
- * the service stores, but for baselines that reach behind the first window read here.
+ * the service stores, but for baselines that reach behind the first window read here. Windows that
+ * end later than now, after which the clock was set back, have no place among the others: they are
+ * left out unless there are no others.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,6 +12,7 @@
 
 #include "../text/cleanup.h"
 #include "../text/kinds.h"
+#include "base/clock.h"
 #include "drifts.h"
 #include "pathprof/judge.h"
 #include "selector.h"
@@ -38,6 +41,7 @@ struct window {
 
 struct measuring {
 	struct drifts *drifts;
+	int64_t now_ns;
 	struct window windows[WINDOWS_MAX]; /* newest first */
 	size_t window_cnt;
 	const struct window *window; /* being measured */
@@ -54,6 +58,9 @@ static int take_window(void *context, const struct pathprof_window_row *row)
 	struct measuring *m = context;
 	const struct pathprof_totals *totals = &row->totals;
 
+	/* Windows of the future come last in the list. */
+	if (row->end_ns > m->now_ns && m->window_cnt && m->windows[0].end_ns <= m->now_ns)
+		return 1;
 	m->windows[m->window_cnt++] = (struct window){
 		row->id, row->begin_ns, row->end_ns,
 		totals->bursts ? (double)totals->paths / (double)totals->bursts : 0};
@@ -245,6 +252,7 @@ int drifts_measure(struct drifts *drifts, const struct ctl_options *options,
 	int r;
 
 	*m = (struct measuring){.drifts = drifts,
+				.now_ns = pp_realtime_ns(),
 				.baseline = options->baseline ? options->baseline
 							      : PATHPROF_BASELINE_ROLLING};
 	drifts->measured = true;

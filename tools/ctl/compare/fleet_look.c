@@ -7,6 +7,7 @@
 
 #include "../text/kinds.h"
 #include "base/clock.h"
+#include "base/plural.h"
 
 #define BINARIES_DEFAULT 10 /* the heaviest */
 #define QUIET_NS         (2 * PP_NSEC_PER_SEC)
@@ -26,10 +27,10 @@ static int look(struct fleet_question *q, const char *verb, size_t least, const 
 		return ctl_fail_error(verb, r, &error);
 	if (q->fleet.host_cnt >= least)
 		return CTL_OK;
-	return ctl_fail(
-		"%s: the database has %zu hosts, and %s: ask a hub (--hub), or add parcels of "
-		"%zu hosts or more (`pathprofctl parcel`)",
-		verb, q->fleet.host_cnt, why, least);
+	return ctl_fail("%s: the database has %zu %s, and %s: ask a hub (--hub), or add parcels of "
+			"%zu hosts or more (`pathprofctl parcel`)",
+			verb, q->fleet.host_cnt, pp_plural(q->fleet.host_cnt, "host", "hosts"), why,
+			least);
 }
 
 struct progress {

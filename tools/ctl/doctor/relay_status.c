@@ -15,6 +15,7 @@
 
 #include "../text/cleanup.h"
 #include "../text/unit.h"
+#include "base/plural.h"
 #include "pathprof/foreign.h"
 #include "status.h"
 
@@ -164,7 +165,8 @@ static char *waiting_text(const json_t *members, struct pathprof_store *store, c
 		return ctl_strdup("; how many alerts wait is for root to see");
 	if (r < 0)
 		return ctl_printf("; how many alerts wait is not known: %s", error.text);
-	return ctl_printf("; %" PRId64 " alert%s", cnt, cnt == 1 ? " waits" : "s wait");
+	return ctl_printf("; %" PRId64 " %s", cnt,
+			  pp_plural((uint64_t)cnt, "alert waits", "alerts wait"));
 }
 
 /* Another than the unit's. */

@@ -17,6 +17,7 @@
 #include "../code/programs.h"
 #include "../text/cleanup.h"
 #include "../text/output.h"
+#include "base/plural.h"
 
 /* How often a path ran. */
 struct counted_run {
@@ -206,12 +207,14 @@ static int write_all(struct counters *c)
 
 static void tell(const struct counters *c)
 {
-	ctl_note("export: counters of %" PRIu64 " functions", c->function_cnt);
+	ctl_note("export: counters of %" PRIu64 " %s", c->function_cnt,
+		 pp_plural(c->function_cnt, "function", "functions"));
 	if (c->counterless_cnt)
-		ctl_note("left out: %" PRIu64 " functions that ran and that clang's own profile "
+		ctl_note("left out: %" PRIu64 " %s that ran and that clang's own profile "
 			 "does not count, or whose unit was built without "
 			 "--pathprof-llvm-profile",
-			 c->counterless_cnt);
+			 c->counterless_cnt,
+			 pp_plural(c->counterless_cnt, "function", "functions"));
 	if (c->lost_cnt)
 		ctl_note("counters are too low: %" PRIu64
 			 " paths ran that there was no room to count, or that are cold",

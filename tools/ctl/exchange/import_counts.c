@@ -13,6 +13,7 @@
 #include "../text/text.h"
 #include "../view/json.h"
 #include "base/clock.h"
+#include "base/plural.h"
 #include "pathprof/path_counts.h"
 
 #define PROFILE_BYTES ((size_t)1 << 30)
@@ -381,10 +382,12 @@ static int open_store(struct counts_import *import, const char *db)
 static void say_again(const struct counts_import *import, const char *db)
 {
 	if (import->again_cnt)
-		ctl_note("import: %" PRIu64 " of %d files are of runs that %s has, and were left "
-			 "out; if a program has counted on since, import its file into another "
+		ctl_note("import: %" PRIu64 " of %d %s that %s has, and %s left out; if a program "
+			 "has counted on since, import its file into another "
 			 "database with --output",
-			 import->again_cnt, import->options->argc, db);
+			 import->again_cnt, import->options->argc,
+			 pp_plural(import->again_cnt, "files is of a run", "files are of runs"), db,
+			 pp_plural(import->again_cnt, "was", "were"));
 }
 
 static void print_json(const struct counts_import *import, const char *db)
@@ -457,7 +460,9 @@ int import_counts(const struct ctl_options *options, const char *db)
 	if (r == 0 && !options->no_report)
 		print_report(&import, db);
 	if (r < 0 && import.run_cnt)
-		ctl_note("import: %" PRIu64 " runs before that are in %s", import.run_cnt, db);
+		ctl_note("import: %" PRIu64 " %s in %s", import.run_cnt,
+			 pp_plural(import.run_cnt, "run before that is", "runs before that are"),
+			 db);
 	release(&import);
 	return r < 0 ? ctl_fail_error("import", r, &import.error) : CTL_OK;
 }

@@ -9,6 +9,7 @@
 
 #include "../ctl.h"
 #include "../view/json.h"
+#include "base/plural.h"
 
 /* Files named; more are counted. */
 #define FILES_MAX 10
@@ -148,5 +149,5 @@ void import_report_files(const struct pathprof_import *import)
 				   "--sysroot");
 	}
 	if (more)
-		ctl_note("and %u more files", more);
+		ctl_note("and %u more %s", more, pp_plural(more, "file", "files"));
 }

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/plural.h"
+
 int recording_open(const char *name, int *ret_fd, struct pathprof_error *error)
 {
 	int fd = strcmp(name, "-") == 0 ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
@@ -32,8 +34,8 @@ void recording_tell(const char *name, const struct pathprof_recording *recording
 			 "as it goes",
 			 name);
 	if (stats.lost)
-		ctl_note("%s: the recorder lost %" PRIu64 " events, as the file says", name,
-			 stats.lost);
+		ctl_note("%s: the recorder lost %" PRIu64 " %s, as the file says", name, stats.lost,
+			 pp_plural(stats.lost, "event", "events"));
 }
 
 int recording_tell_loss(const struct ctl_options *options, const struct pathprof_ledger *ledger,

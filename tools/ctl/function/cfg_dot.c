@@ -13,6 +13,7 @@
 
 #include "../text/cleanup.h"
 #include "../text/text.h"
+#include "base/plural.h"
 #include "cfg.h"
 
 /* ---------------------------------------------------------------- colours */
@@ -178,7 +179,8 @@ static void print_words(FILE *out, const struct cfg_words *words)
 	if (!words->more_calls)
 		return;
 	row_begin(out);
-	fprintf(out, "<I>and makes %" PRIu32 " calls more</I>", words->more_calls);
+	fprintf(out, "<I>and makes %" PRIu32 " %s more</I>", words->more_calls,
+		pp_plural(words->more_calls, "call", "calls"));
 	row_end(out);
 }
 
@@ -237,8 +239,9 @@ static void print_block(FILE *out, const struct cfg *cfg, uint32_t block,
 		fprintf(out, " tooltip=\"%s", words.place);
 	else
 		fprintf(out, " tooltip=\"0x%" PRIx32, cfg_code_of(cfg, block)->start);
-	fprintf(out, ": %s %.1f, seen %" PRIu64 " times\"];\n", cfg->by_taken ? "taken" : "weight",
-		weight, cfg->blocks[block].samples);
+	fprintf(out, ": %s %.1f, seen %" PRIu64 " %s\"];\n", cfg->by_taken ? "taken" : "weight",
+		weight, cfg->blocks[block].samples,
+		pp_plural(cfg->blocks[block].samples, "time", "times"));
 	cfg_words_release(&words);
 }
 
@@ -289,7 +292,8 @@ static void print_edge(FILE *out, const struct cfg *cfg, uint32_t e, uint32_t fr
 	fprintf(out, " tooltip=\"%s%s", edge->is_untested ? "untested, " : "",
 		cfg_kind_name(edge->kind));
 	if (edge->taken)
-		fprintf(out, ", taken %" PRIu64 " times", edge->taken);
+		fprintf(out, ", taken %" PRIu64 " %s", edge->taken,
+			pp_plural(edge->taken, "time", "times"));
 	fputs("\"];\n", out);
 }
 
@@ -314,8 +318,9 @@ static void print_counted(FILE *out, const struct cfg *cfg)
 		fputs("counts: taken branches, no path was seen whole<BR/>", out);
 		return;
 	}
-	fprintf(out, "counts: weight of %" PRIu64 " paths seen %" PRIu64 " times<BR/>",
-		cfg->path_cnt, cfg->samples);
+	fprintf(out, "counts: weight of %" PRIu64 " %s seen %" PRIu64 " %s<BR/>", cfg->path_cnt,
+		pp_plural(cfg->path_cnt, "path", "paths"), cfg->samples,
+		pp_plural(cfg->samples, "time", "times"));
 	if (path->id &&
 	    target_number(cfg->target, path->start, path->length, path->outcomes, &number) == 0)
 		fprintf(out,
@@ -340,10 +345,12 @@ static void print_label(FILE *out, const struct cfg *cfg)
 		fprintf(out,
 			"<FONT COLOR=\"%s\"><B>red: ran, and no test ran it</B></FONT>; pale: of "
 			"the "
-			"%" PRIu64 " paths that tests ran<BR/>",
-			NEW_LINE, cfg->tested_path_cnt);
+			"%" PRIu64 " %s that tests ran<BR/>",
+			NEW_LINE, cfg->tested_path_cnt,
+			pp_plural(cfg->tested_path_cnt, "path", "paths"));
 	if (cfg->by_time)
-		fprintf(out, "blocks: TIME, %" PRIu64 " clock samples<BR/>", cfg->clock);
+		fprintf(out, "blocks: TIME, %" PRIu64 " clock %s<BR/>", cfg->clock,
+			pp_plural(cfg->clock, "sample", "samples"));
 	fprintf(out, "shade: square root of the %s &#160;\xc2\xb7&#160; T taken, N not taken",
 		cfg->by_time ? "time" : "weight");
 	if (cfg->hidden_cnt)

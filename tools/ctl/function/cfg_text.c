@@ -6,6 +6,7 @@
 #include "../text/cleanup.h"
 #include "../text/term.h"
 #include "../text/text.h"
+#include "base/plural.h"
 #include "cfg.h"
 
 #define BAR_WIDTH 10
@@ -35,9 +36,11 @@ static void print_untested(FILE *out, const struct cfg *cfg)
 	for (uint32_t e = 0; e < cfg->edge_cnt; e++)
 		edge_cnt += cfg->edges[e].is_untested;
 	fprintf(out,
-		"  tested    %" PRIu64 " paths; %" PRIu32 " blocks and %" PRIu32
-		" edges ran that no test ran\n",
-		cfg->tested_path_cnt, block_cnt, edge_cnt);
+		"  tested    %" PRIu64 " %s; %" PRIu32 " %s and %" PRIu32
+		" %s ran that no test ran\n",
+		cfg->tested_path_cnt, pp_plural(cfg->tested_path_cnt, "path", "paths"), block_cnt,
+		pp_plural(block_cnt, "block", "blocks"), edge_cnt,
+		pp_plural(edge_cnt, "edge", "edges"));
 }
 
 /* Tells the unit of the percentages and weights. */
@@ -49,8 +52,8 @@ static void print_figure(FILE *out, const struct cfg *cfg)
 	if (!(cfg->weight > 0) && !cfg->by_time)
 		return;
 	if (cfg->by_time)
-		fprintf(out, "  figure    TIME: %" PRIu64 " clock samples; of ways out %s\n",
-			cfg->clock, cfg_figure(cfg));
+		fprintf(out, "  figure    TIME: %" PRIu64 " clock %s; of ways out %s\n", cfg->clock,
+			pp_plural(cfg->clock, "sample", "samples"), cfg_figure(cfg));
 	fprintf(out, "  %-8s  %s%s%s\n", cfg->by_time ? "bursts" : "figure",
 		cfg->by_time ? "" : cfg_figure(cfg), cfg->by_time ? "" : ": ", bursts);
 	if (*caution)
@@ -67,14 +70,13 @@ static void print_counted(FILE *out, const struct cfg *cfg)
 		fputs("  counted   taken branches: no path of it was seen whole\n", out);
 	else
 		fprintf(out,
-			"  counted   %" PRIu64 " different paths, seen %" PRIu64
-			" times (weight %.1f)\n",
-			cfg->path_cnt, cfg->samples, cfg->weight);
+			"  counted   %" PRIu64 " different %s, seen %" PRIu64 " %s (weight %.1f)\n",
+			cfg->path_cnt, pp_plural(cfg->path_cnt, "path", "paths"), cfg->samples,
+			pp_plural(cfg->samples, "time", "times"), cfg->weight);
 	if (cfg->unlisted)
-		fprintf(out,
-			"  unlisted  %" PRIu64 " of %" PRIu64
-			" taken branches lead where no edge does\n",
-			cfg->unlisted, cfg->taken);
+		fprintf(out, "  unlisted  %" PRIu64 " of %" PRIu64 " taken %s where no edge does\n",
+			cfg->unlisted, cfg->taken,
+			pp_plural(cfg->unlisted, "branches leads", "branches lead"));
 }
 
 static void print_header(FILE *out, const struct cfg *cfg)
@@ -89,10 +91,11 @@ static void print_header(FILE *out, const struct cfg *cfg)
 	fprintf(out, "  build-id  %s\n", pathprof_build_id_text(&target->id, hex));
 	if (!target->counted)
 		fprintf(out, "  start     0x%" PRIx64 "\n", target->start);
-	fprintf(out,
-		"  has       %" PRIu32 " blocks, %" PRIu32 " edges, %" PRIu32 " loops, %" PRIu64
-		" paths\n",
-		cfg->block_cnt, cfg->edge_cnt, target->flow.loop_cnt, target->path_cnt);
+	fprintf(out, "  has       %" PRIu32 " %s, %" PRIu32 " %s, %" PRIu32 " %s, %" PRIu64 " %s\n",
+		cfg->block_cnt, pp_plural(cfg->block_cnt, "block", "blocks"), cfg->edge_cnt,
+		pp_plural(cfg->edge_cnt, "edge", "edges"), target->flow.loop_cnt,
+		pp_plural(target->flow.loop_cnt, "loop", "loops"), target->path_cnt,
+		pp_plural(target->path_cnt, "path", "paths"));
 	print_counted(out, cfg);
 	print_hottest(out, cfg);
 	print_untested(out, cfg);
@@ -140,7 +143,8 @@ static void print_words(FILE *out, const struct cfg_words *words)
 		fprintf(out, "      calls %s\n", safe);
 	}
 	if (words->more_calls)
-		fprintf(out, "      and makes %" PRIu32 " calls more\n", words->more_calls);
+		fprintf(out, "      and makes %" PRIu32 " %s more\n", words->more_calls,
+			pp_plural(words->more_calls, "call", "calls"));
 }
 
 static void print_file(FILE *out, const struct cfg_words *words)

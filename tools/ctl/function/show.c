@@ -16,6 +16,7 @@
 #include "../text/cleanup.h"
 #include "../text/text.h"
 #include "../view/shares.h"
+#include "base/plural.h"
 #include "counted.h"
 #include "number.h"
 #include "show_callers.h"
@@ -146,8 +147,8 @@ static void print_number(FILE *out, const struct path *path)
 			"behind one that did)\n",
 			function);
 	else if (path->numbered != NUMBER_UNKNOWN)
-		fprintf(out, "  number    %s:%" PRIu64 "  (of %" PRIu64 " paths%s)\n", function,
-			path->number, path->of,
+		fprintf(out, "  number    %s:%" PRIu64 "  (of %" PRIu64 " %s%s)\n", function,
+			path->number, path->of, pp_plural(path->of, "path", "paths"),
 			path->numbered == NUMBER_RUNS_ON
 				? "; from there it runs on into another function"
 				: "");
@@ -247,7 +248,8 @@ static void print_ways(FILE *out, const struct path *path)
 	if (path->is_counted)
 		return;
 	cnt = ways_of(path, &ways);
-	fprintf(out, "  ways      %s  (%zu branches; T taken, N not taken)\n", ways, cnt);
+	fprintf(out, "  ways      %s  (%zu %s; T taken, N not taken)\n", ways, cnt,
+		pp_plural(cnt, "branch", "branches"));
 }
 
 static void print_header(FILE *out, struct view_query *query, const struct path *path)

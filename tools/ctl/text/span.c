@@ -30,7 +30,7 @@ int64_t span_end_ns(struct pathprof_store *store, int64_t length_ns, bool *ret_p
 
 	*ret_past = false;
 	if (end_ns)
-		return end_ns;
+		return end_ns < now_ns ? end_ns : now_ns;
 	/* Further back each time, so that not all windows of a long life are read. */
 	while (!end_ns && looked_ns < now_ns / 4) {
 		looked_ns *= 4;

@@ -10,6 +10,7 @@
 #include "../text/table.h"
 #include "../text/text.h"
 #include "../view/json.h"
+#include "base/plural.h"
 #include "base/table.h"
 
 #define FUNCTIONS_MAX (1u << 26)
@@ -141,9 +142,8 @@ static void print_text(const struct unused *unused, size_t row_cnt)
 	if (row_cnt < unused->some_cnt)
 		printf("%zu more: -n 0 shows all\n", unused->some_cnt - row_cnt);
 	if (silent_binaries(u))
-		printf("\nnot compared: %" PRIu32 " binaries of the tested set, of which nothing "
-		       "ran%s\n",
-		       silent_binaries(u),
+		printf("\nnot compared: %" PRIu32 " %s of the tested set, of which nothing ran%s\n",
+		       silent_binaries(u), pp_plural(silent_binaries(u), "binary", "binaries"),
 		       u->settings.all_binaries ? ""
 						: ", or which choose their functions by the "
 						  "processor");

@@ -3,6 +3,7 @@
 #include "listing.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "../text/cleanup.h"
 
@@ -20,6 +21,9 @@ void listing_end(struct listing *listing, const char *nothing)
 		table_print(&listing->table, stdout, false);
 	else if (nothing)
 		puts(nothing);
+	if (!listing->json && listing->footer)
+		printf("\n%s\n", listing->footer);
+	free(listing->footer);
 	table_release(&listing->table);
 }
 

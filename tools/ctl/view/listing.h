@@ -16,6 +16,7 @@
 struct listing {
 	struct table table;
 	struct json_rows rows;
+	char *footer; /* below the table, from malloc, the listing's; NULL: none */
 	bool json;
 };
 

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "../text/cleanup.h"
+#include "base/plural.h"
 
 static uint32_t greater(uint32_t a, uint32_t b)
 {
@@ -23,6 +24,7 @@ static int add_window(void *context, const struct pathprof_window_row *row)
 	measure->bursts += row->totals.bursts;
 	measure->paths += row->totals.paths;
 	measure->branches += row->totals.branches;
+	lost_add(&measure->lost, &row->totals);
 	measure->horizon = greater(measure->horizon, row->horizon);
 	measure->taken_wanted = greater(measure->taken_wanted, row->taken_wanted);
 	measure->clock_hz = greater(measure->clock_hz, row->clock_hz);
@@ -47,14 +49,14 @@ int measure_load(struct measure *ret_measure, struct pathprof_store *store,
 
 bool measure_is_exact(const struct measure *measure)
 {
-	return measure->kind == PATHPROF_KIND_BRANCHES && !measure->bursts && measure->paths;
+	return measure->kind == PATHPROF_KIND_BRANCHES && !measure->bursts && !measure->branches &&
+	       measure->paths;
 }
 
 /* Counts of another tool, of which nobody knows whether it sampled. */
 static bool is_of_branches(const struct measure *measure)
 {
-	return measure->kind == PATHPROF_KIND_BRANCHES && !measure->bursts && !measure->paths &&
-	       measure->branches;
+	return measure->kind == PATHPROF_KIND_BRANCHES && !measure->bursts && measure->branches;
 }
 
 const char *measure_figure(const struct measure *measure)
@@ -84,7 +86,8 @@ char *measure_bursts(const struct measure *measure)
 		return ctl_strdup("exact counts, of every path that ran");
 	if (is_of_branches(measure))
 		return ctl_strdup("counts of another tool");
-	return ctl_printf("%" PRIu64 " bursts of %s%" PRIu32 " %s%s", measure->bursts,
+	return ctl_printf("%" PRIu64 " %s of %s%" PRIu32 " %s%s", measure->bursts,
+			  pp_plural(measure->bursts, "burst", "bursts"),
 			  counts_insns(measure) ? "up to " : "",
 			  counts_insns(measure) ? measure->horizon : measure->taken_wanted,
 			  counts_insns(measure) ? "instructions" : "taken branches",
@@ -124,4 +127,5 @@ void measure_members(const struct measure *measure, json_t *object)
 		      measure->kind == PATHPROF_KIND_BRANCHES ? "branches" : "time");
 	json_add_text(object, "kind", pathprof_window_kind_name(measure->kind));
 	json_add_count(object, "horizon", measure->horizon);
+	json_add_count(object, "lost", measure->lost.lost_cnt);
 }

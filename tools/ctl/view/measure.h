@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../text/lost.h"
 #include "json.h"
 #include "pathprof/shares.h"
 #include "pathprof/store.h"
@@ -18,6 +19,7 @@
 struct measure {
 	enum pathprof_window_kind kind;
 	uint64_t windows, bursts, paths, branches;
+	struct lost lost;
 	uint32_t horizon, taken_wanted, clock_hz; /* the greatest */
 	bool mixed;                               /* horizons or clocks of windows differ */
 	bool clock_kernel;                        /* of some window at least */
@@ -45,7 +47,7 @@ struct pathprof_share measure_at_rates(const struct measure *measure, double sha
 
 /* Member "figure": in small letters, as JSON has them. */
 void measure_figure_member(json_t *object, const char *figure);
-/* Members "basis", "kind" and "horizon". */
+/* Members "basis", "kind" and "horizon", and "lost": how many samples of the windows were. */
 void measure_members(const struct measure *measure, json_t *object);
 
 #endif

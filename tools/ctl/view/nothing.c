@@ -8,10 +8,11 @@
 #include <string.h>
 
 #include "../text/text.h"
+#include "base/plural.h"
 
 /* All windows, or those of the times and the kind that are selected. */
 struct held {
-	uint64_t windows, bursts, paths;
+	uint64_t windows, bursts, branches, paths;
 	bool imported; /* all of them */
 	uint64_t drops[PATHPROF_DROP_CNT];
 	int64_t begin_ns, end_ns;
@@ -29,6 +30,7 @@ static int add_window(void *context, const struct pathprof_window_row *row)
 		(held->imported || !held->windows) && row->source == PATHPROF_SOURCE_IMPORT;
 	held->windows++;
 	held->bursts += row->totals.bursts;
+	held->branches += row->totals.branches;
 	held->paths += row->totals.paths;
 	for (unsigned int i = 0; i < PATHPROF_DROP_CNT; i++)
 		held->drops[i] += row->totals.drops[i];
@@ -85,14 +87,15 @@ static void tell_no_bursts(char *text, size_t text_size, const struct held *held
 	if (drop == PATHPROF_DROP_CNT)
 		snprintf(text, text_size,
 			 "in %" PRIu64
-			 " windows nothing that is watched computed long enough to be seen: it "
-			 "slept or waited, or ended at once",
-			 held->windows);
+			 " %s nothing that is watched computed long enough to be seen: it slept "
+			 "or waited, or ended at once",
+			 held->windows, pp_plural(held->windows, "window", "windows"));
 	else
 		snprintf(text, text_size,
-			 "%" PRIu64 " windows without a burst; %" PRIu64 " samples were left out "
-			 "as %s%s",
-			 held->windows, held->drops[drop],
+			 "%" PRIu64 " %s without a burst; %" PRIu64 " %s left out as %s%s",
+			 held->windows, pp_plural(held->windows, "window", "windows"),
+			 held->drops[drop],
+			 pp_plural(held->drops[drop], "sample was", "samples were"),
 			 pathprof_drop_name((enum pathprof_drop)drop), advice(drop));
 }
 
@@ -105,14 +108,19 @@ static void tell_times(char *text, size_t text_size, const struct held *all)
 		 text_time(end, sizeof(end), all->end_ns));
 }
 
+/* The windows that are looked at, whatever is asked for in them. */
+static struct pathprof_filter times_of(const struct pathprof_filter *filter)
+{
+	return (struct pathprof_filter){.since_ns = filter->since_ns,
+					.until_ns = filter->until_ns,
+					.window = filter->window,
+					.kind = filter->kind};
+}
+
 const char *nothing_text(char *text, size_t text_size, struct pathprof_store *store,
 			 const struct pathprof_filter *filter)
 {
-	const struct pathprof_filter none = {0};
-	const struct pathprof_filter times = {.since_ns = filter->since_ns,
-					      .until_ns = filter->until_ns,
-					      .window = filter->window,
-					      .kind = filter->kind};
+	const struct pathprof_filter none = {0}, times = times_of(filter);
 	struct pathprof_filter any_kind = times;
 	const struct held all = held_of(store, &none), chosen = held_of(store, &times);
 
@@ -131,16 +139,33 @@ const char *nothing_text(char *text, size_t text_size, struct pathprof_store *st
 			 "lists them; export --recording writes a profile of such a file");
 	else if (!chosen.bursts && chosen.paths)
 		snprintf(text, text_size,
-			 "%" PRIu64 " paths were counted in %" PRIu64
-			 " windows of that time, none of what is asked for",
-			 chosen.paths, chosen.windows);
+			 "%" PRIu64 " %s counted in %" PRIu64
+			 " %s of that time, none of what is asked for",
+			 chosen.paths, pp_plural(chosen.paths, "path was", "paths were"),
+			 chosen.windows, pp_plural(chosen.windows, "window", "windows"));
 	else if (!chosen.bursts)
 		tell_no_bursts(text, text_size, &chosen);
 	else
 		snprintf(text, text_size,
-			 "%" PRIu64 " bursts were taken in %" PRIu64
-			 " windows of that time, none of "
-			 "what is asked for",
-			 chosen.bursts, chosen.windows);
+			 "%" PRIu64 " %s taken in %" PRIu64
+			 " %s of that time, none of what is asked for",
+			 chosen.bursts, pp_plural(chosen.bursts, "burst was", "bursts were"),
+			 chosen.windows, pp_plural(chosen.windows, "window", "windows"));
+	return text;
+}
+
+const char *nothing_branches_text(char *text, size_t text_size, struct pathprof_store *store,
+				  const struct pathprof_filter *filter)
+{
+	const struct pathprof_filter times = times_of(filter);
+	const struct held chosen = held_of(store, &times);
+
+	if (!chosen.paths || chosen.bursts || chosen.branches)
+		return nothing_text(text, text_size, store, filter);
+	snprintf(text, text_size,
+		 "the windows of that time hold exact counts of %" PRIu64
+		 " %s, and no branches by themselves: pathprofctl paths lists the paths, "
+		 "pathprofctl cfg FUNCTION counts the edges of a function",
+		 chosen.paths, pp_plural(chosen.paths, "path", "paths"));
 	return text;
 }

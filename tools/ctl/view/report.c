@@ -6,6 +6,7 @@
 
 #include "../text/cleanup.h"
 #include "../text/text.h"
+#include "base/plural.h"
 #include "view.h"
 
 #define FUNCTION_CNT 8
@@ -39,9 +40,11 @@ static void print_summary(FILE *out, const struct sums *sums, const char *db)
 	int64_t length_ns = sums->end_ns - sums->begin_ns;
 
 	fprintf(out,
-		"\n%" PRIu64 " paths of %" PRIu64 " branches in %" PRIu64
-		" bursts over %s (held %s, %.0f %% of one CPU) in %s\n",
-		sums->paths, sums->branches, sums->bursts,
+		"\n%" PRIu64 " %s of %" PRIu64 " %s in %" PRIu64
+		" %s over %s (held %s, %.0f %% of one CPU) in %s\n",
+		sums->paths, pp_plural(sums->paths, "path", "paths"), sums->branches,
+		pp_plural(sums->branches, "branch", "branches"), sums->bursts,
+		pp_plural(sums->bursts, "burst", "bursts"),
 		text_duration(length, sizeof(length), length_ns),
 		text_duration(held, sizeof(held), (int64_t)sums->stopped_ns),
 		length_ns > 0 ? 100 * (double)sums->stopped_ns / (double)length_ns : 0, safe);
@@ -62,8 +65,8 @@ static void print_values(FILE *out, struct pathprof_store *store,
 
 	pathprof_store_values(store, filter, count_values, &cnt, NULL);
 	if (cnt)
-		fprintf(out, "\nValues of %zu parameter%s: pathprofctl --db %s values\n", cnt,
-			cnt == 1 ? "" : "s", safe);
+		fprintf(out, "\nValues of %zu %s: pathprofctl --db %s values\n", cnt,
+			pp_plural(cnt, "parameter", "parameters"), safe);
 }
 
 static void print_views(FILE *out, struct pathprof_store *store,

@@ -121,7 +121,8 @@ static int print_table(const struct view *view, struct view_query *query, bool n
 		table_print(table, out, view->bare_in_pipe && !ctl_term.terminal);
 		if (table->row_cnt == 0)
 			fprintf(stderr, "pathprofctl: nothing matches: %s\n",
-				nothing_text(why, sizeof(why), query->store, &query->filter));
+				(view->nothing ?: nothing_text)(why, sizeof(why), query->store,
+								&query->filter));
 		else if ((view->figures || view->of_branches) && !no_sources)
 			print_sources(view, query, out);
 	}

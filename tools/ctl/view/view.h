@@ -49,7 +49,8 @@ struct view {
 	bool bare_in_pipe; /* no title line there: made for converters */
 	/* Appends every row, heaviest first. -errno, error filled. */
 	int (*rows)(struct view_query *query, struct pathprof_error *error);
-	void *context; /* for rows, in its query; NULL */
+	nothing_fn *nothing; /* why there are no rows; NULL: nothing_text */
+	void *context;       /* for rows, in its query; NULL */
 };
 
 extern const struct view view_paths, view_functions, view_callers, view_edges, view_binaries,

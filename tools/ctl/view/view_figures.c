@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "../text/cleanup.h"
+#include "../text/lost.h"
 #include "../text/text.h"
+#include "base/plural.h"
 #include "shares.h"
 #include "view.h"
 
@@ -201,13 +203,15 @@ static char *clock_text(const struct view_query *query)
 	if (!query->shares->clock_samples)
 		return ctl_strdup("");
 	if (!measure->clock_hz)
-		return ctl_printf("TIME: where %" PRIu64 " bursts began, for no clock ran.\n",
-				  query->shares->clock_samples);
+		return ctl_printf("TIME: where %" PRIu64 " %s began, for no clock ran.\n",
+				  query->shares->clock_samples,
+				  pp_plural(query->shares->clock_samples, "burst", "bursts"));
 	pathless = pathless_text(query->shares);
 	return ctl_printf(
-		"TIME: %" PRIu64 " samples of a clock set to %s%" PRIu32
-		" a second of each CPU%s.\n%s",
-		query->shares->clock_samples, measure->mixed ? "up to " : "", measure->clock_hz,
+		"TIME: %" PRIu64 " %s of a clock set to %s%" PRIu32 " a second of each CPU%s.\n%s",
+		query->shares->clock_samples,
+		pp_plural(query->shares->clock_samples, "sample", "samples"),
+		measure->mixed ? "up to " : "", measure->clock_hz,
 		measure->clock_kernel ? ", the kernel's included" : ", user code's only", pathless);
 }
 
@@ -217,23 +221,27 @@ char *view_sources_text(const struct view_query *query)
 	_cleanup_free_ char *clock = clock_text(query), *bursts = measure_bursts(measure);
 	_cleanup_free_ char *fleet = NULL;
 	const char *caution = measure_caution(measure);
+	char lost[256];
 
 	if (!measure_figure(measure))
 		return ctl_strdup("");
 	if (of_fleet(query))
 		fleet = ctl_printf("Hosts: %" PRIu32 "; +/- takes in how they differ.\n",
 				   query->shares->host_cnt);
-	return ctl_printf("%s%s%s: %s.%s%s", clock, fleet ?: "", measure_figure(measure), bursts,
-			  *caution ? "\n" : "", caution);
+	lost_text(lost, sizeof(lost), &measure->lost);
+	return ctl_printf("%s%s%s: %s.%s%s%s%s", clock, fleet ?: "", measure_figure(measure),
+			  bursts, *caution ? "\n" : "", caution, *lost ? "\n" : "", lost);
 }
 
 char *view_branches_text(const struct view_query *query)
 {
 	_cleanup_free_ char *bursts = measure_bursts(&query->measure);
 	const char *caution = measure_caution(&query->measure);
+	char lost[256];
 
 	if (!measure_figure(&query->measure))
 		return ctl_strdup("");
-	return ctl_printf("SHARE: of the branches taken in %s.%s%s", bursts, *caution ? "\n" : "",
-			  caution);
+	lost_text(lost, sizeof(lost), &query->measure.lost);
+	return ctl_printf("SHARE: of the branches taken in %s.%s%s%s%s", bursts,
+			  *caution ? "\n" : "", caution, *lost ? "\n" : "", lost);
 }

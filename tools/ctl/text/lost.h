@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Samples that were taken, and lost because pathprofd did not read them in time: of a window its
+ * drops `queue-full`. Figures are of the other samples, so whoever prints figures says how many are
+ * missing once that is more than a hundredth.
+ */
+#ifndef CTL_LOST_H
+#define CTL_LOST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pathprof/profile.h"
+
+struct lost {
+	uint64_t read_cnt; /* clock samples of the windows, or bursts where no clock ran */
+	uint64_t lost_cnt;
+};
+
+/* Adds a window. */
+void lost_add(struct lost *sum, const struct pathprof_totals *window);
+/* Part of all samples; 0 where it is a hundredth at most, of which nothing is said. */
+double lost_share(const struct lost *lost);
+/* "8220 samples (29.1%) were lost, for ..."; "" where nothing is said. Returns text. */
+const char *lost_text(char *text, size_t text_size, const struct lost *lost);
+
+#endif
