@@ -127,6 +127,7 @@ want=$("$lab" counts --top 100 counts/*.ppraw |
 	awk -v p=":$number" -v n="$(jq .samples shown.json)" '$2 == n && index($3, p) { getline; gsub(/.*\.c:/, ""); print; exit }')
 [ -n "$want" ] && [ "$(jq -r '[.lines[].line] | join(":")' shown.json)" = "$want" ] &&
 	ok "show $hot: lines $want" || not_ok "show" "lines $(jq -c '[.lines[].line]' shown.json), not $want"
+refused "a number that did not run" "no path of that number ran.*paths --function $function" "$ctl" show "$function:99999999" --db numbers.db
 line=${want%%:*}
 text=$(sed -n "${line}p" "$(jq -r '.lines[0].file' shown.json)" | sed 's/^[[:space:]]*//')
 grep -qF "$text" shown && ok "its source is shown" || not_ok "its source is shown" "no line '$text'"

@@ -126,6 +126,34 @@ else
 	not_ok "a function that has changed is told" "$(head -n 1 said)"
 fi
 
+# The optimiser is told how often each way out of a block ran.
+cat >weighed.c <<'END'
+volatile unsigned int seldom, often;
+__attribute__((noinline)) void weigh(unsigned int x)
+{
+	if (x % 50 == 7)
+		seldom++;
+	else
+		often += x;
+}
+int main(void)
+{
+	for (unsigned int i = 0; i < 1000; i++)
+		weigh(i);
+	return 0;
+}
+END
+rm -rf first && mkdir first
+"$cc" -O2 weighed.c -o old && PATHPROF_DIR=first ./old
+interesting file 256 first/*.ppraw
+weights() { "$cc" -O2 "$@" -mllvm -print-module-scope -mllvm -print-after=codegenprepare -c weighed.c -o weighed.o 2>&1 | grep -oE 'branch_weights", i32 [0-9]+, i32 [0-9]+' | sort -u | paste -sd ';'; }
+told=$(weights --pathprof-interesting=file)
+if grep -qE 'i32 (980, i32 20|20, i32 980)(;|$)' <<<"$told" && grep -qE 'i32 (1, i32 999|999, i32 1)(;|$)' <<<"$told" && [ -z "$(weights)" ]; then
+	ok "the optimiser knows what is hot"
+else
+	not_ok "the optimiser knows what is hot" "with the file: $told, without: $(weights)"
+fi
+
 # Two builds of one program: that both are in the file is said, and each can be had alone.
 rm -rf first second && mkdir first second builds.1 builds.2
 "$cc" -O2 changed.c -o builds.1/prog && PATHPROF_DIR=first builds.1/prog >out

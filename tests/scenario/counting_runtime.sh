@@ -124,8 +124,8 @@ else
 	not_ok "regions of threads that are gone are used again" "$(stat -c %s counts/*.ppraw) bytes"
 fi
 
-# ---------------------------------------------------------------- static programs
-# Threads of a program that holds the C library count exactly, each in a region of its own: four at once
+# ---------------------------------------------------------------- programs with a pthread_create() of their own
+# Threads of a program that holds the C library, or a sanitizer, count exactly, each in a region of its own: four at once
 # and the program's first one take five regions.
 cat >at_once.c <<'END'
 #include <pthread.h>
@@ -166,9 +166,9 @@ int main()
 	thread.join();
 }
 END
-for static in -static -static-pie; do
-	if ! "$cc" -O2 $static -pthread at_once.c -o at_once 2>said || ! "$build/bin/pathprof-c++" -O2 $static -pthread apart.cpp -o apart 2>said; then
-		not_ok "threads of a program with $static" "it is not compiled: $(head -n 1 said)"
+for holding in -static -static-pie -fsanitize=address -fsanitize=thread; do
+	if ! "$cc" -O2 $holding -pthread at_once.c -o at_once 2>said || ! "$build/bin/pathprof-c++" -O2 $holding -pthread apart.cpp -o apart 2>said; then
+		not_ok "threads of a program with $holding" "it is not compiled: $(head -n 1 said)"
 		continue
 	fi
 	rm -rf counts counts0
@@ -178,9 +178,9 @@ for static in -static -static-pie; do
 	sum=$("$lab" counts --all counts/*.ppraw 2>>said | awk -F '\t' '$2 == "step_at_once" { n += $4 } END { print n }')
 	own=$(($(stat -c %s counts0/*.ppraw) - 4096)) bytes=$(stat -c %s counts/*.ppraw)
 	if [ $status -eq 0 ] && [ "$sum" = 200000 ] && [ "$bytes" = $((4096 + 5 * own)) ]; then
-		ok "four threads of a program with $static"
+		ok "four threads of a program with $holding"
 	else
-		not_ok "four threads of a program with $static" "status $status, $sum of 200000, $bytes bytes of $((4096 + 5 * own)); $(head -n 1 said)"
+		not_ok "four threads of a program with $holding" "status $status, $sum of 200000, $bytes bytes of $((4096 + 5 * own)); $(head -n 1 said)"
 	fi
 	rm -rf counts
 	mkdir counts
@@ -188,9 +188,9 @@ for static in -static -static-pie; do
 	status=$?
 	sum=$("$lab" counts --all counts/*.ppraw 2>>said | awk -F '\t' '$2 ~ /step_apart/ { n += $4 } END { print n }')
 	if [ $status -eq 0 ] && [ "$sum" = 1000 ]; then
-		ok "std::thread with $static"
+		ok "std::thread with $holding"
 	else
-		not_ok "std::thread with $static" "status $status, $sum of 1000; $(head -n 1 said)"
+		not_ok "std::thread with $holding" "status $status, $sum of 1000; $(head -n 1 said)"
 	fi
 done
 
@@ -410,6 +410,79 @@ for hosting in "hosting_counted local" "hosting_counted global" "hosting_plain l
 	fi
 done
 program=(./counting)
+
+# A library does not go while a new thread is being attached to it: who lets go of it waits.
+cat >leaving.c <<'END'
+#include "kernel.h"
+#include <pthread.h>
+static _Atomic bool waited, gone;
+#define kernel_yield() (waited = true)
+#include "objects.c"
+
+static pthread_t leaver;
+static bool too_early;
+
+static void *leave(void *argument)
+{
+	counts_objects_leave();
+	gone = true;
+	return argument;
+}
+void counts_attach(void)
+{
+	pthread_create(&leaver, NULL, leave, NULL);
+	while (!waited && !gone)
+		;
+	too_early = gone;
+}
+int main(void)
+{
+	counts_objects_enter();
+	counts_objects_attach();
+	pthread_join(leaver, NULL);
+	return too_early || __pathprof_objects;
+}
+END
+if clang-22 -w -O2 -D_GNU_SOURCE -I"$here/../../libprofile/include" -I"$here/../../tools/instrument/runtime" leaving.c -o leaving 2>said &&
+	timeout 60 ./leaving; then
+	ok "a library waits until threads are attached"
+else
+	not_ok "a library waits until threads are attached" "status $?; $(head -n 1 said)"
+fi
+# A child whose file of a library cannot be made forgets that library when it lets go of it.
+cat >going.c <<'END'
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *nothing(void *argument) { return argument; }
+int main(void)
+{
+	pthread_t thread;
+	void *library;
+	int status;
+
+	setenv("PATHPROF_DIR", "leaving", 1);
+	library = dlopen("./library.so", RTLD_NOW);
+	if (!library || rename("leaving", "left"))
+		return 2;
+	if (fork() == 0)
+		_exit(dlclose(library) || pthread_create(&thread, NULL, nothing, NULL) || pthread_join(thread, NULL));
+	return wait(&status) < 0 || status;
+}
+END
+"$cc" -O2 going.c -o going || { not_ok build "going.c is not compiled"; exit 1; }
+rm -rf counts leaving left
+mkdir counts leaving
+PATHPROF_DIR=counts ./going 2>said
+status=$?
+if [ $status -eq 0 ] && [ "$(find counts -name '*.ppraw' | wc -l)" = 2 ]; then
+	ok "a child lets go of a library that has no file"
+else
+	not_ok "a child lets go of a library that has no file" "status $status; $(head -n 1 said)"
+fi
 
 # ---------------------------------------------------------------- exceptions
 for mode in "-O2" "-O1 --pathprof-cut=calls" "-O2 --pathprof-late"; do
@@ -690,6 +763,103 @@ if [ -d gone ] && [ "$(grep -c 'paths are not counted' said)" = 1 ]; then
 	ok "a child that does not count says so"
 else
 	not_ok "a child that does not count says so" "$(head -n 1 said)"
+fi
+
+# Threads whose region finds no place, and children without a file, are told of by the file that is.
+cat >crowded.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile unsigned int sink;
+__attribute__((noinline)) static void step_crowded(unsigned int x) { if (x & 1) sink += x; else sink ^= x; }
+static void *count(void *argument)
+{
+	for (unsigned int i = 0; i < 100; i++)
+		step_crowded(i);
+	return argument;
+}
+int main(void)
+{
+	pthread_t thread;
+
+	if (rename("counts", "gone"))
+		return 1;
+	for (int i = 0; i < 2; i++)
+		if (pthread_create(&thread, NULL, count, NULL) || pthread_join(thread, NULL))
+			return 2;
+	if (fork() == 0)
+		_exit(0);
+	return wait(NULL) < 0;
+}
+END
+"$cc" -O2 crowded.c -o crowded || { not_ok build "crowded.c is not compiled"; exit 1; }
+rm -rf counts gone
+mkdir counts
+PATHPROF_DIR=counts ./crowded 2>/dev/null
+"$lab" counts --all gone/*.ppraw >counted.tsv 2>said
+shared=$(awk -F '\t' '$2 ~ /^(step_crowded|count)$/ { n += $4 } END { print n }' counted.tsv)
+if grep -q ' 2 threads had no counters of their own' said && grep -q " $shared counts are of threads" said && grep -q ' 1 child made no file' said; then
+	ok "threads and children without counters are told of"
+else
+	not_ok "threads and children without counters are told of" "${shared:-no} counts; $(paste -sd ';' said)"
+fi
+rm -f crowded.db
+"$build/bin/pathprofctl" import -F counts --json -o crowded.db gone/*.ppraw >crowded.json 2>said
+if [ "$(tr -d ' \n' <crowded.json | grep -o '"shared".*_counted":1,"files_d')" = "\"shared\":$shared,\"threads_crowded\":2,\"children_not_counted\":1,\"files_d" ] &&
+	grep -q 'counts may be missing: threads counted together' said && grep -q 'nothing is counted of 1 child' said; then
+	ok "import tells of threads and children without counters"
+else
+	not_ok "import tells of threads and children without counters" "$(tr -d '\n' <crowded.json); $(paste -sd ';' said)"
+fi
+
+# A filter of calls that hides which threads live gives none the region of another.
+cat >hidden.c <<'END'
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+static pthread_barrier_t all;
+static void *stay(void *argument)
+{
+	pthread_barrier_wait(&all);
+	return argument;
+}
+int main(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_tgkill, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {4, filter};
+	pthread_t threads[4];
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) ||
+	    pthread_barrier_init(&all, NULL, 5))
+		return 2;
+	for (int i = 0; i < 4; i++)
+		if (pthread_create(&threads[i], NULL, stay, NULL))
+			return 3;
+	pthread_barrier_wait(&all);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+END
+"$cc" -O2 hidden.c -o hidden || { not_ok build "hidden.c is not compiled"; exit 1; }
+rm -rf counts
+mkdir counts
+PATHPROF_DIR=counts ./hidden 2>said
+status=$?
+bytes=$(stat -c %s counts/*.ppraw)
+if [ $status -eq 0 ] && [ "$bytes" = $((4096 + 5 * 4096)) ]; then
+	ok "a filter of calls that hides who lives"
+else
+	not_ok "a filter of calls that hides who lives" "status $status, $bytes bytes; $(head -n 1 said)"
 fi
 
 # Where no file can be made, or it has no room for a thread, the program does what it did, and one

@@ -178,7 +178,10 @@ static const char *counts_of(uint8_t build)
 					       .lost_cnt = 3,
 					       .build_id_bytes = COUNTED_PROGRAM_ID_BYTES,
 					       .build_id = {build},
-					       .object = "/bin/program"};
+					       .object = "/bin/program",
+					       .crowded_cnt = 4,
+					       .shared_cnt = 5,
+					       .unmade_cnt = 6};
 	memcpy(f.bytes + PATHPROF_COUNTS_PAGE, &region, sizeof(region));
 	memcpy(f.bytes + PATHPROF_COUNTS_PAGE + sizeof(region), image, sizeof(image));
 	return saved("counts", &f, sizeof(f));
@@ -301,6 +304,9 @@ static void test_counts(void)
 		CU_ASSERT_EQUAL(run[i].begin_ns, 1000);
 		CU_ASSERT_EQUAL(run[i].end_ns, run[0].end_ns);
 		CU_ASSERT_EQUAL(run[i].lost_cnt, 3);
+		CU_ASSERT_EQUAL(run[i].crowded_cnt, 4);
+		CU_ASSERT_EQUAL(run[i].shared_cnt, 5);
+		CU_ASSERT_EQUAL(run[i].unmade_cnt, 6);
 		CU_ASSERT_STRING_EQUAL(run[i].object, "/bin/program");
 	}
 	pathprof_counted_free(here);

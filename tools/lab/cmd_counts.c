@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "base/vector.h"
 #include "lab.h"
 #include "pathprof/path_counts.h"
@@ -70,6 +71,33 @@ static struct pathprof_counted *open_counted(const char *binary, char **files, i
 	return counted;
 }
 
+static void say_missing(const char *file, const struct pathprof_counts_run *run)
+{
+	if (run->lost_cnt)
+		fprintf(stderr,
+			"pathprof-lab: %s: %" PRIu64 " paths were not counted: their table had no "
+			"room, or there was no file yet\n",
+			file, run->lost_cnt);
+	if (run->crowded_cnt)
+		fprintf(stderr,
+			"pathprof-lab: %s: %" PRIu64 " %s no counters of their own, since the file "
+			"could not grow: counts may be missing\n",
+			file, run->crowded_cnt,
+			pp_plural(run->crowded_cnt, "thread had", "threads had"));
+	if (run->shared_cnt)
+		fprintf(stderr,
+			"pathprof-lab: %s: %" PRIu64
+			" %s of threads that have no counters of their "
+			"own: others may be missing\n",
+			file, run->shared_cnt,
+			pp_plural(run->shared_cnt, "count is", "counts are"));
+	if (run->unmade_cnt)
+		fprintf(stderr,
+			"pathprof-lab: %s: %" PRIu64 " %s made no file: nothing that they ran is "
+			"counted\n",
+			file, run->unmade_cnt, pp_plural(run->unmade_cnt, "child", "children"));
+}
+
 /* Whether the file is whole: of a damaged one nothing is added. */
 static bool add_file(struct pathprof_counted *counted, const char *file)
 {
@@ -83,11 +111,7 @@ static bool add_file(struct pathprof_counted *counted, const char *file)
 	}
 	if (r < 0)
 		lab_fail("%s", error.text);
-	if (run.lost_cnt)
-		fprintf(stderr,
-			"pathprof-lab: %s: %" PRIu64 " paths were not counted: their table had no "
-			"room, or there was no file yet\n",
-			file, run.lost_cnt);
+	say_missing(file, &run);
 	return true;
 }
 

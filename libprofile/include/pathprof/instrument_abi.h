@@ -121,6 +121,9 @@ struct pathprof_counts_head {
 	uint32_t build_id_bytes;
 	uint8_t build_id[36]; /* of a longer one the beginning */
 	char object[1024];    /* path of the ELF file; "": unknown */
+	uint64_t crowded_cnt; /* threads that the file had no room for: they count together */
+	uint64_t shared_cnt;  /* counts of threads that count together; a kill loses them all */
+	uint64_t unmade_cnt;  /* children that made no file: nothing of theirs is counted */
 };
 
 enum pathprof_counts_kind {

@@ -80,6 +80,9 @@ struct pathprof_counts_run {
 	uint64_t pid;
 	int64_t begin_ns, end_ns; /* CLOCK_REALTIME: its start, and the last change of the file */
 	uint64_t lost_cnt;        /* paths that the program had no room to count */
+	uint64_t crowded_cnt;     /* threads that its file had no room for: they count together */
+	uint64_t shared_cnt;      /* counts of threads that count together: others may be missing */
+	uint64_t unmade_cnt;      /* children that made no file: nothing of theirs is counted */
 	char object[1024];        /* path of its ELF file; "": unknown */
 };
 

@@ -294,6 +294,9 @@ static void tell_run(const struct counts_file *f, struct pathprof_counts_run *re
 		.begin_ns = (int64_t)f->head.start_ns,
 		.end_ns = f->changed_ns,
 		.lost_cnt = f->head.lost_cnt,
+		.crowded_cnt = f->head.crowded_cnt,
+		.shared_cnt = f->head.shared_cnt,
+		.unmade_cnt = f->head.unmade_cnt,
 	};
 	memcpy(ret_run->object, f->head.object, sizeof(ret_run->object) - 1);
 	tell_times(ret_run);

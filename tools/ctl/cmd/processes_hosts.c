@@ -87,7 +87,7 @@ void process_hosts_free(struct process_hosts *hosts)
 
 struct process_host process_hosts_of(const struct process_hosts *hosts, const char *boot)
 {
-	struct sent key;
+	struct sent key = {0};
 	const struct sent *sent;
 
 	if (!pathprof_store_of_boot(boot, key.store) || !hosts->cnt)

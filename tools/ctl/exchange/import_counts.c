@@ -38,8 +38,9 @@ struct counts_import {
 	size_t known_cnt, known_room;
 	int64_t said_ns;
 	uint64_t run_cnt, count, cold_cnt, lost_cnt, function_cnt, left_out_cnt;
-	uint64_t damaged_cnt; /* files that were left out */
-	uint64_t again_cnt;   /* the same, since the database has their runs */
+	uint64_t crowded_cnt, shared_cnt, unmade_cnt; /* of all runs */
+	uint64_t damaged_cnt;                         /* files that were left out */
+	uint64_t again_cnt; /* the same, since the database has their runs */
 	struct pathprof_error error;
 };
 
@@ -287,6 +288,9 @@ static int add_run(struct counts_import *import, const struct pathprof_counts_ru
 	if (r < 0)
 		return r;
 	import->lost_cnt += run->lost_cnt;
+	import->crowded_cnt += run->crowded_cnt;
+	import->shared_cnt += run->shared_cnt;
+	import->unmade_cnt += run->unmade_cnt;
 	/* Paths that ran and have no count of their own: the window is not whole. */
 	import->profile.totals.drops[PATHPROF_DROP_TABLE_FULL] =
 		import->cold_cnt + import->lost_cnt - left_out_before;
@@ -390,6 +394,20 @@ static void say_again(const struct counts_import *import, const char *db)
 			 pp_plural(import->again_cnt, "was", "were"));
 }
 
+/* Beside the paths that are known to be lost. */
+static void say_missing(const struct counts_import *import)
+{
+	if (import->crowded_cnt || import->shared_cnt)
+		ctl_note(
+			"import: counts may be missing: threads counted together that the program "
+			"did not make by pthread_create(), or whose file of counts could not grow, "
+			"as after setuid() or chroot(): see docs/instrumentation.md");
+	if (import->unmade_cnt)
+		ctl_note("import: nothing is counted of %" PRIu64 " %s that made no file: let them "
+			 "write to PATHPROF_DIR, and run the program again",
+			 import->unmade_cnt, pp_plural(import->unmade_cnt, "child", "children"));
+}
+
 static void print_json(const struct counts_import *import, const char *db)
 {
 	_cleanup_json_ json_t *object = json_object();
@@ -400,6 +418,9 @@ static void print_json(const struct counts_import *import, const char *db)
 	json_add_count(object, "paths", import->count);
 	json_add_count(object, "cold", import->cold_cnt);
 	json_add_count(object, "lost", import->lost_cnt);
+	json_add_count(object, "shared", import->shared_cnt);
+	json_add_count(object, "threads_crowded", import->crowded_cnt);
+	json_add_count(object, "children_not_counted", import->unmade_cnt);
 	json_add_count(object, "files_damaged", import->damaged_cnt);
 	json_add_count(object, "files_again", import->again_cnt);
 	json_add_count(object, "functions", import->function_cnt);
@@ -419,6 +440,9 @@ static void print_report(const struct counts_import *import, const char *db)
 		{"paths", import->count, true},
 		{"paths: cold, not told apart", import->cold_cnt, false},
 		{"paths: lost, no room to count them", import->lost_cnt, false},
+		{"paths: of threads that count together", import->shared_cnt, false},
+		{"threads: no room, counted together", import->crowded_cnt, false},
+		{"children: no file, not counted", import->unmade_cnt, false},
 		{"files: damaged, left out", import->damaged_cnt, false},
 		{"files: imported before, left out", import->again_cnt, false},
 		{"functions that ran", import->function_cnt, true},
@@ -457,6 +481,8 @@ int import_counts(const struct ctl_options *options, const char *db)
 		r = add_files(&import);
 	if (r == 0)
 		say_again(&import, db);
+	if (r == 0)
+		say_missing(&import);
 	if (r == 0 && !options->no_report)
 		print_report(&import, db);
 	if (r < 0 && import.run_cnt)

@@ -17,6 +17,7 @@
 #include "../text/cleanup.h"
 #include "../text/text.h"
 #include "base/units.h"
+#include "counted.h"
 #include "pathprof/path_counts.h"
 
 /* A binary that may hold the function. */
@@ -309,6 +310,24 @@ static char *text_of_similar(struct search *search)
 	return text;
 }
 
+/* Of a function that programs counted, numbers that ran are known, and no others. */
+static int fail_to_find_counted(struct search *search, const char *word)
+{
+	struct pathprof_error error = {""};
+	int r = counted_has_function(search->query, word, &error);
+
+	if (r < 0)
+		return ctl_fail_error(word, r, &error);
+	if (r)
+		return ctl_fail("%s: no path of that number ran: programs counted their paths "
+				"themselves, and pathprofctl paths --function %s lists those that "
+				"ran",
+				word, word);
+	return ctl_fail("%s: no function of that name: programs counted their paths themselves, "
+			"and pathprofctl top --by functions lists those that ran",
+			word);
+}
+
 static int fail_to_find(struct search *search, const char *word)
 {
 	const char *in = search->cnt == 1 ? " in " : "";
@@ -317,10 +336,7 @@ static int fail_to_find(struct search *search, const char *word)
 	char why[256];
 
 	if (search->cnt == 0 && search->counted_cnt)
-		return ctl_fail("%s: no function of that name: programs counted their paths "
-				"themselves, and pathprofctl top --by functions lists those that "
-				"ran",
-				word);
+		return fail_to_find_counted(search, word);
 	if (search->cnt == 0)
 		return ctl_fail("%s: nothing matches: %s", word,
 				nothing_text(why, sizeof(why), search->query->store,

@@ -366,21 +366,36 @@ static void add_static_threads(struct invocation *in)
 	add(in, "-Wl,-u,__wrap_pthread_create");
 }
 
+/*
+ * Libraries call it too, and have to find the one in the program. Whole: a sanitizer's, which is
+ * weak, comes before, and the linker takes nothing from an archive for a name that it has.
+ */
+static void add_program_threads(struct invocation *in)
+{
+	add(in, "-Wl,--push-state,--whole-archive");
+	add_archive(in, THREADS);
+	add(in, "-Wl,--pop-state");
+	add(in, "-Wl,--export-dynamic-symbol=__pathprof_objects");
+	add(in, "-Wl,--export-dynamic-symbol=__pathprof_objects_held");
+}
+
+static void add_threads(struct invocation *in)
+{
+	if (in->is_static)
+		add_static_threads(in);
+	else if (in->is_library)
+		add_archive(in, THREADS);
+	else
+		add_program_threads(in);
+}
+
 /* A file of arguments may say -c. */
 static void add_linking(struct invocation *in)
 {
 	add(in, "--start-no-unused-arguments");
-	if (!in->is_static)
-		add_archive(in, THREADS);
+	add_threads(in);
 	add_archive(in, RUNTIME);
 	add(in, "-Wl,--build-id");
-	if (in->is_static) {
-		add_static_threads(in);
-	} else if (!in->is_library) {
-		/* Libraries call it too, and have to find the one in the program. */
-		add(in, "-Wl,-u,pthread_create");
-		add(in, "-Wl,--export-dynamic-symbol=__pathprof_objects");
-	}
 	add(in, "--end-no-unused-arguments");
 }
 

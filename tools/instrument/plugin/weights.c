@@ -188,11 +188,11 @@ bool weights_take(const struct unit *unit, LLVMValueRef function, const struct s
 /* Several ways to one block are one edge, which they share alike. */
 static uint64_t share_of_edge(uint64_t frequency, LLVMValueRef terminator, LLVMBasicBlockRef to)
 {
-	unsigned int cnt = 0;
+	unsigned int ways = 0;
 
 	for (unsigned int i = 0; i < LLVMGetNumSuccessors(terminator); i++)
-		cnt += LLVMGetSuccessor(terminator, i) == to;
-	return frequency / cnt + (frequency % cnt != 0);
+		ways += LLVMGetSuccessor(terminator, i) == to;
+	return ways ? frequency / ways + (frequency % ways != 0) : 0;
 }
 
 /* Fills a weight for each successor. Returns the largest. */

@@ -33,6 +33,7 @@ struct counts_object {
 	void (*attach)(void);
 };
 extern struct counts_object *__pathprof_objects __attribute__((visibility("default")));
+extern int __pathprof_objects_held __attribute__((visibility("default"))); /* its lock */
 
 /* ---------------------------------------------------------------- file.c */
 
@@ -48,6 +49,8 @@ struct pathprof_counts_region *counts_region_at(uint64_t place);
 uint64_t counts_place_of(const struct pathprof_counts_region *region);
 /* A path is not counted: there is no room for it, or no file yet. */
 void counts_lose(void);
+/* A thread is made that has no region. */
+void counts_crowd(void);
 /* What is returned is handed to counts_unlock(). */
 uint64_t counts_lock(void);
 void counts_unlock(uint64_t signals);
@@ -70,6 +73,17 @@ void counts_move_to(struct pathprof_counts_region *region);
 struct pathprof_counts_region *counts_mine(void);
 /* Gives the calling thread a region unless it has one. */
 void counts_attach(void);
+
+/* ---------------------------------------------------------------- objects.c */
+
+/* This object joins those that new threads are attached to. */
+void counts_objects_enter(void);
+/* No thread is being attached to it from then on. Of one that is not there nothing is said. */
+void counts_objects_leave(void);
+/* The calling thread counts in a region of its own in each of them. */
+void counts_objects_attach(void);
+/* In the child: the thread that had the list then is not there. */
+void counts_objects_after_fork(void);
 
 /* ---------------------------------------------------------------- object.c */
 

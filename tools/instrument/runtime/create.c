@@ -7,14 +7,6 @@
 #include "counts.h"
 #include "kernel.h"
 
-static void attach_to_objects(void)
-{
-	struct counts_object *o = __atomic_load_n(&__pathprof_objects, __ATOMIC_ACQUIRE);
-
-	for (; o; o = o->next)
-		o->attach();
-}
-
 /* NOLINTBEGIN(performance-no-int-to-ptr) */
 static void *begin(void *argument)
 {
@@ -24,7 +16,7 @@ static void *begin(void *argument)
 
 	__atomic_store_n(&region->tid, kernel_tid(), __ATOMIC_RELEASE);
 	counts_move_to(region);
-	attach_to_objects();
+	counts_objects_attach();
 	return fn(of_fn);
 }
 /* NOLINTEND(performance-no-int-to-ptr) */
@@ -35,8 +27,10 @@ int counts_create_thread(counts_create_fn *create, pthread_t *thread,
 	struct pathprof_counts_region *region = counts_claim(COUNTS_PROMISED);
 	int error;
 
-	if (!region)
+	if (!region) {
+		counts_crowd();
 		return create(thread, attributes, fn, argument);
+	}
 	region->call[0] = (uint64_t)fn;
 	region->call[1] = (uint64_t)argument;
 	error = create(thread, attributes, begin, region);

@@ -9,6 +9,16 @@
 
 #include "create.h"
 
+/* A sanitizer that the program holds: what it does for a thread ends in the C library's. */
+extern counts_create_fn __interceptor_pthread_create __attribute__((weak));
+
+static counts_create_fn *find_next(void)
+{
+	if (__interceptor_pthread_create)
+		return __interceptor_pthread_create;
+	return (counts_create_fn *)dlsym(RTLD_NEXT, "pthread_create");
+}
+
 __attribute__((visibility("protected"))) int pthread_create(pthread_t *thread,
 							    const pthread_attr_t *attributes,
 							    counts_thread_fn *fn, void *argument)
@@ -16,6 +26,6 @@ __attribute__((visibility("protected"))) int pthread_create(pthread_t *thread,
 	static counts_create_fn *next;
 
 	if (!next)
-		next = (counts_create_fn *)dlsym(RTLD_NEXT, "pthread_create");
+		next = find_next();
 	return next ? counts_create_thread(next, thread, attributes, fn, argument) : ENOSYS;
 }

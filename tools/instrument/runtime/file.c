@@ -318,6 +318,13 @@ bool counts_file_make(void)
 	return make();
 }
 
+/* Where the child's own file came to nothing before it was mapped, its parent's still is. */
+static void tell_parent(void)
+{
+	if (file.head->pid != (uint64_t)kernel_pid())
+		__atomic_fetch_add(&file.head->unmade_cnt, 1, __ATOMIC_RELAXED);
+}
+
 /* The child must not count in its parent's file, whatever comes of its own. */
 void counts_file_make_anew(void)
 {
@@ -327,6 +334,7 @@ void counts_file_make_anew(void)
 	counts_move_to(NULL);
 	if (make())
 		return;
+	tell_parent();
 	kernel_map(file.head, file.room, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
 		   -1);
 	file.head->used_bytes = PATHPROF_COUNTS_PAGE;
@@ -350,6 +358,12 @@ void counts_lose(void)
 	uint64_t *lost_cnt = file.head ? &file.head->lost_cnt : &file.lost_cnt;
 
 	__atomic_fetch_add(lost_cnt, 1, __ATOMIC_RELAXED);
+}
+
+void counts_crowd(void)
+{
+	if (file.head)
+		__atomic_fetch_add(&file.head->crowded_cnt, 1, __ATOMIC_RELAXED);
 }
 
 static int grow_by_name(uint64_t from, uint64_t bytes)

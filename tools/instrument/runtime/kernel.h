@@ -122,10 +122,10 @@ static inline int kernel_tid(void)
 	return (int)kernel_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
 }
 
-/* 1: a thread of this process still is; 0: it is gone. */
+/* 0: the thread of this process is gone. A filter of calls may hide whether it is. */
 static inline int kernel_lives(int pid, int tid)
 {
-	return kernel_call(SYS_tgkill, pid, tid, 0, 0, 0, 0) == 0;
+	return kernel_call(SYS_tgkill, pid, tid, 0, 0, 0, 0) != -ESRCH;
 }
 
 static inline void kernel_yield(void)

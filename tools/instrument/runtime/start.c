@@ -14,49 +14,30 @@
 /* All units that count ask for this, so the linker takes what is here along. */
 __thread int64_t __pathprof_distance;
 
-struct counts_object *__pathprof_objects;
-
-static struct counts_object self = {.attach = counts_attach};
-
-/* Threads that the runtime does not know may be counting there. */
-static void move_section_to_file(void)
+/* Threads that the runtime does not know may be counting there. Returns how much it was. */
+static uint64_t move_section_to_file(void)
 {
 	struct pathprof_counts_region *first = counts_region_at(PATHPROF_COUNTS_PAGE);
-	uint64_t *image = (uint64_t *)(first + 1);
+	uint64_t *image = (uint64_t *)(first + 1), moved = 0, count;
 
-	for (uint64_t i = 0; i < counts_image_bytes() / sizeof(*image); i++)
-		if (__start_pathprof_counters[i])
-			__atomic_fetch_add(&image[i],
-					   __atomic_exchange_n(&__start_pathprof_counters[i], 0,
-							       __ATOMIC_RELAXED),
-					   __ATOMIC_RELAXED);
+	for (uint64_t i = 0; i < counts_image_bytes() / sizeof(*image); i++) {
+		if (!__start_pathprof_counters[i])
+			continue;
+		count = __atomic_exchange_n(&__start_pathprof_counters[i], 0, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&image[i], count, __ATOMIC_RELAXED);
+		moved += count;
+	}
+	return moved;
 }
 
 /* What was counted there is told of by the parent. */
 static void after_fork(void)
 {
+	counts_objects_after_fork();
 	for (uint64_t i = 0; i < counts_image_bytes() / sizeof(uint64_t); i++)
 		if (__start_pathprof_counters[i])
 			__start_pathprof_counters[i] = 0;
 	counts_file_make_anew();
-}
-
-static void introduce(void)
-{
-	self.next = __atomic_load_n(&__pathprof_objects, __ATOMIC_ACQUIRE);
-	while (!__atomic_compare_exchange_n(&__pathprof_objects, &self.next, &self, false,
-					    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-		;
-}
-
-static void take_leave(void)
-{
-	struct counts_object **at = &__pathprof_objects;
-
-	while (*at && *at != &self)
-		at = &(*at)->next;
-	if (*at)
-		*at = self.next;
 }
 
 __attribute__((constructor(FIRST))) static void start(void)
@@ -64,16 +45,16 @@ __attribute__((constructor(FIRST))) static void start(void)
 	if (!counts_image_bytes() || !counts_file_make())
 		return;
 	move_section_to_file();
-	introduce();
+	counts_objects_enter();
 	pthread_atfork(NULL, NULL, after_fork);
 }
 
-/* Any thread may run this. A file without regions was not made. */
+/* Any thread may run this. A file without regions was not made: of a child, which has the list. */
 __attribute__((destructor(FIRST))) static void end(void)
 {
+	counts_objects_leave();
 	if (!counts_head() || counts_head()->used_bytes == PATHPROF_COUNTS_PAGE)
 		return;
-	take_leave();
-	move_section_to_file();
+	counts_head()->shared_cnt += move_section_to_file();
 	counts_head()->state = PATHPROF_COUNTS_CLOSED;
 }
