@@ -260,12 +260,18 @@ static int start_target(struct oneshot *shot)
 	return shot->pidfd < 0 ? -errno : 0;
 }
 
+/* The source may hold bursts still: the counts are whole once the service is finished. */
+static void finish(const struct oneshot *shot)
+{
+	if (shot->progress)
+		fputs("\r\033[K", stderr);
+	pp_service_finish(shot->service);
+}
+
 static void print_end(const struct oneshot *shot)
 {
 	char values[160], unseen[256];
 
-	if (shot->progress)
-		fputs("\r\033[K", stderr);
 	if (!shot->args->quiet)
 		fprintf(stderr, "pathprofd: %" PRIu64 " %s, %" PRIu64 " %s recorded in %s\n",
 			pp_service_bursts(shot->service),
@@ -313,6 +319,7 @@ static int record(struct oneshot *shot)
 			return not_run(shot, r);
 	}
 	r = pp_service_run(shot->service);
+	finish(shot);
 	print_end(shot);
 	if (r < 0)
 		end_child(shot);

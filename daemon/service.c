@@ -247,15 +247,23 @@ int pp_service_new(struct pp_service **ret_service, const struct pp_config *conf
 	return pp_service_new_from(ret_service, config, only_pid, NULL, error);
 }
 
-void pp_service_free(struct pp_service *service)
+void pp_service_finish(struct pp_service *service)
 {
-	if (!service)
+	if (service->finished)
 		return;
+	service->finished = true;
 	pp_service_close_source(service);
 	pp_values_stop(service->values);
 	/* a service that did not start has profiled nothing: there is no window to write */
 	if (service->started)
 		pp_service_close_window(service);
+}
+
+void pp_service_free(struct pp_service *service)
+{
+	if (!service)
+		return;
+	pp_service_finish(service);
 	pp_service_close_clock(service);
 	pp_cpu_clock_free(service->events);
 	if (service->opener_fd)

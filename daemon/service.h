@@ -27,7 +27,12 @@ struct pp_service;
  */
 int pp_service_new(struct pp_service **ret_service, const struct pp_config *config, pid_t only_pid,
 		   struct pathprof_error *error);
-/* Lets the targets go, writes the open window, closes the store. NULL-safe. */
+/*
+ * Lets the targets go and writes the last window: the counts below are whole then. A service that
+ * was abandoned, or did this before, writes nothing.
+ */
+void pp_service_finish(struct pp_service *service);
+/* Finishes it and closes the store. NULL-safe. */
 void pp_service_free(struct pp_service *service);
 /* Nothing will have been profiled: there is no window to write. NULL-safe. */
 void pp_service_abandon(struct pp_service *service);

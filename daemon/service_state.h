@@ -41,7 +41,8 @@ struct pp_values;
 struct pp_service {
 	struct pp_config config;
 	pid_t only_pid;
-	bool started; /* everything was opened */
+	bool started;  /* everything was opened */
+	bool finished; /* the last window is written */
 	char db_path[PP_CONFIG_PATH_MAX];
 	sd_event *event;
 	struct pathprof_store *store;

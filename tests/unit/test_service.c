@@ -411,6 +411,21 @@ static void test_stores_windows(void)
 	close_scene(&scene);
 }
 
+/* The source has bursts that nobody drained yet. */
+static void test_counts_the_last(void)
+{
+	struct scene scene;
+
+	open_scene(&scene);
+	run_bursts(&scene, 1, 0);
+	script.ready = 2;
+	pp_service_finish(scene.service);
+	CU_ASSERT_EQUAL(pp_service_bursts(scene.service), 3);
+	CU_ASSERT_EQUAL(pp_service_paths(scene.service), 3 * (BRANCHES - 1));
+	CU_ASSERT(has_all_paths(&scene));
+	close_scene(&scene);
+}
+
 /* ---------------------------------------------------------------- alerts */
 
 struct told {
@@ -597,6 +612,7 @@ static void test_user_time_without_a_clock(void)
 
 static const struct unit_test tests[] = {
 	{"writes what the source hands over, window by window", test_stores_windows},
+	{"counts what the source still had at its end", test_counts_the_last},
 	{"tells of a change when it comes and when it is over", test_alerts},
 	{"does not start without its source", test_refused},
 	{"goes on when its source has died", test_dies},
