@@ -128,6 +128,90 @@ for form in --json --sarif; do
 	[ "$(found_in $form -n 7)" = 7 ] || fail "$form -n 7: $(cat "$dir/got")"
 done
 
+# What begins in code that no test ran is one finding of its function where no test ran the
+# function's beginning either; else it stands where it begins.
+cat >begun.c <<'END'
+static volatile int sink;
+static __attribute__((noinline)) void leaf(void)
+{
+	sink += 1;
+}
+static __attribute__((noinline)) void begun(int a)
+{
+	if (a) { /* branch */
+		leaf();
+		leaf(); /* behind a call */
+	}
+}
+static __attribute__((noinline)) void never(void) { /* never */
+	leaf();
+	leaf();
+}
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 9; i++) {
+		begun(argc > 1);
+		if (argc > 1)
+			never();
+	}
+	return 0;
+}
+END
+${CC:-gcc} -O0 -g -Wl,--build-id -o begun begun.c
+timeout 120 "$tracer" --paths begun_some.paths -- ./begun </dev/null
+timeout 120 "$tracer" --paths begun_more.paths -- ./begun more </dev/null
+run 0 --db begun_more.paths untested begun_some.paths --binary begun --unit piece -n 0 --json
+python3 - "$dir/got" <<'END' || fail "what begins in untested code: $(cat "$dir/got")"
+import json, sys
+lines = open("begun.c").read().splitlines()
+line = lambda mark: next(i for i, l in enumerate(lines, 1) if f"/* {mark} */" in l)
+found = {(d["function"], d["departs_at"], d["direction"]): d["samples"]
+         for d in json.load(open(sys.argv[1]))["departures"] if d["kind"] == "new code"}
+want = {("begun", "branch", "not taken"): 9, ("begun", "behind a call", "entry"): 9,
+        ("never", "never", "entry"): 27}
+want = {(f, f"begun.c:{line(mark)}", way): n for (f, mark, way), n in want.items()}
+assert {k: n for k, n in found.items() if k[0] in ("begun", "never")} == want, found
+END
+
+# Exact counts that are added up stay exact, and weighed ones are none; nor is their sum a tested set.
+run 0 combine file:all.paths file:tests.paths -o sum.profile
+run 0 --db sum.profile top --by functions -n 1
+grep -q '^RUNS: exact counts' "$dir/got" || fail "a sum of exact counts: $(cat "$dir/got")"
+run 0 combine --method kl file:all.paths file:tests.paths -o weighed.profile
+run 0 --db weighed.profile top --by functions -n 1
+! grep -q 'exact counts' "$dir/got" || fail "weighed counts: $(cat "$dir/got")"
+run 1 --db all.paths untested sum.profile
+
+# Of a path that ran only where deep recursion had dropped its procedure it is known that it ran.
+cat >deep.c <<'END'
+#include <stdlib.h>
+static volatile int sink;
+static __attribute__((noinline)) void deep(int cnt)
+{
+	if (cnt)
+		deep(cnt - 1);
+	sink += cnt;
+}
+static __attribute__((noinline)) void never(void)
+{
+	sink += 1;
+}
+int main(int argc, char **argv)
+{
+	deep(100);
+	if (argc > 1)
+		never();
+	return 0;
+}
+END
+${CC:-gcc} -O0 -g -Wl,--build-id -o deep deep.c
+timeout 120 "$tracer" --paths deep.paths -- ./deep </dev/null
+run 0 --db deep.paths cfg "main@$PWD/deep"
+grep -q '^  counted   nothing: it ran only where more than 32 calls were open' "$dir/got" &&
+	! grep -q '^  hottest' "$dir/got" || fail "cfg below deep recursion: $(cat "$dir/got")"
+run 0 --db deep.paths cfg "never@$PWD/deep"
+grep -qx '  counted   nothing: it was not seen to run' "$dir/got" || fail "cfg of what did not run: $(cat "$dir/got")"
+
 # Calls with a word of CET or MPX in front cut paths as all calls do: of these the pieces were tested.
 cat >marked.c <<'END'
 #include <stdlib.h>

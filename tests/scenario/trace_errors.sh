@@ -63,6 +63,10 @@ run -o trace -- .
 complains folder 126 ''
 run -o /nowhere/trace -- /bin/true
 complains output 125 /nowhere/trace
+# A profile is written when the program has ended: that it cannot be is told before it runs.
+run --paths '/nowhere/%p.paths' -- touch ran
+complains directory 125 'see that the directory is there'
+[ ! -e ran ] || not_ok trace_errors_directory_first 'the program ran before'
 status=0
 env PATH=/nowhere "$tracer" -q -o trace -- /bin/true >out 2>err </dev/null || status=$?
 complains emulator 126 qemu-user

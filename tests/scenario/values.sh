@@ -116,6 +116,11 @@ row() { "$ctl" --db "$db" values | awk -v f="$1" -v a="$2" '$1 == f && $2 == a {
 check table "$(row pushed 2)" eval \
 	'[[ $(row pushed 2) =~ ^pushed\ 2\ 200000\ (49.9|50.[01])%\ 100.0%\ (98|99).[0-9]%\ 0x(1000|2a)\ .*\ values$ ]]'
 
+# A narrow table leaves out the last values, whole ones: what is left of two would read as one.
+narrow() { COLUMNS=100 LC_ALL=C "$ctl" --db "$db" values --top 4 | tr -s ' ' | grep '^pushed 1 '; }
+check narrow "$(narrow)" eval \
+	'[[ $(narrow) =~ %\ ((0x[0-9a-f]+\ \([0-9]+\)|[0-9])\ [0-9.]+%,\ )+\.\.\ values$ ]]'
+
 # On one CPU each value has the one before it before it.
 fresh
 record --value "$values:pushed:1" --value "$values:pushed:2" -- taskset -c 0 "$values" "$n" >"$tmp/out"

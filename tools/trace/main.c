@@ -172,8 +172,28 @@ static int open_trace(struct session *session, struct pathprof_error *error)
 	return r;
 }
 
+/* The profile is written at the end, perhaps after hours: that it cannot be is told before. */
+static int check_directory(const char *file, struct pathprof_error *error)
+{
+	const char *slash = strrchr(file, '/');
+	char directory[PATH_MAX] = ".";
+
+	if (slash)
+		snprintf(directory, sizeof(directory), "%.*s", (int)(slash - file) + 1, file);
+	if (access(directory, W_OK | X_OK) == 0)
+		return 0;
+	return pathprof_fail(error, -errno,
+			     "%s: %s: %s cannot be written there: see that the directory is there "
+			     "and may be written, or name another",
+			     directory, strerror(errno), slash ? slash + 1 : file);
+}
+
 static int open_profile(struct session *session, struct pathprof_error *error)
 {
+	int r = check_directory(session->file, error);
+
+	if (r < 0)
+		return r;
 	if (trace_counts_init(&session->counts) < 0)
 		return pathprof_fail(error, -ENOMEM, "no memory");
 	trace_collector_init(&session->collector, session->share, NULL, &session->counts,

@@ -191,10 +191,33 @@ static int fill(struct pathprof_profile *profile, const struct inputs *inputs,
 	return check_lost(lost, all, error);
 }
 
-static void stamp(struct pathprof_profile *profile, const struct inputs *inputs)
+/* Sums of exact counts are exact; shares of them, which other methods weigh, are no counts. */
+static bool is_exact(const struct inputs *inputs, enum pathprof_combine_method method)
+{
+	bool exact = method == PATHPROF_COMBINE_UNSCALED;
+
+	for (size_t i = 0; exact && i < inputs->cnt; i++)
+		exact = measure_is_exact(&inputs->sides[i].measure);
+	return exact;
+}
+
+/* A window without bursts holds exact counts. */
+static uint64_t bursts_of(const struct pathprof_profile *profile, const struct inputs *inputs,
+			  enum pathprof_combine_method method)
+{
+	double per_burst = 1;
+
+	if (is_exact(inputs, method))
+		return 0;
+	for (size_t i = 0; i < inputs->cnt; i++)
+		per_burst = fmax(per_burst, inputs->sides[i].per_burst);
+	return (uint64_t)((double)profile->totals.paths / per_burst) + 1;
+}
+
+static void stamp(struct pathprof_profile *profile, const struct inputs *inputs,
+		  enum pathprof_combine_method method)
 {
 	const struct side *first = recorded(inputs);
-	double per_burst = 1;
 
 	profile->end_ns = pp_realtime_ns();
 	profile->begin_ns = profile->end_ns - CTL_NS_PER_S;
@@ -204,9 +227,7 @@ static void stamp(struct pathprof_profile *profile, const struct inputs *inputs)
 				 : PATHPROF_BASIS_TIME;
 	profile->horizon = first ? first->measure.horizon : 0;
 	profile->weighed = first && first->measure.kind == PATHPROF_KIND_WEIGHED;
-	for (size_t i = 0; i < inputs->cnt; i++)
-		per_burst = fmax(per_burst, inputs->sides[i].per_burst);
-	profile->totals.bursts = (uint64_t)((double)profile->totals.paths / per_burst) + 1;
+	profile->totals.bursts = bursts_of(profile, inputs, method);
 }
 
 static int write_window(const char *file, const struct pathprof_profile *profile,
@@ -282,7 +303,7 @@ static int write_store(FILE *out, const struct inputs *inputs,
 	r = fill(&profile, inputs, combined,
 		 method == PATHPROF_COMBINE_UNSCALED ? 1 : (double)(inputs->total / all.total),
 		 error);
-	stamp(&profile, inputs);
+	stamp(&profile, inputs, method);
 	if (r == 0)
 		r = write_profile(out, &profile, error);
 	pathprof_profile_release(&profile);

@@ -127,7 +127,7 @@ static const struct table_column columns[] = {
 	{"", TABLE_BARS},
 	{"INV-N", TABLE_RIGHT},
 	{"LVP", TABLE_RIGHT},
-	{"TOP VALUES", TABLE_SHRINK},
+	{"TOP VALUES", TABLE_SHRINK | TABLE_LIST},
 	{"BINARY", TABLE_SHRINK | TABLE_SPARE},
 };
 

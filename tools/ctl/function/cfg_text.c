@@ -16,7 +16,7 @@ static void print_hottest(FILE *out, const struct cfg *cfg)
 	const struct pathprof_path_row *path = &cfg->hottest;
 	uint64_t number;
 
-	if (!path->id)
+	if (!path->id || !(cfg->weight > 0))
 		return;
 	fprintf(out, "  hottest   path %" PRId64, path->id);
 	if (target_number(cfg->target, path->start, path->length, path->outcomes, &number) == 0)
@@ -60,12 +60,19 @@ static void print_figure(FILE *out, const struct cfg *cfg)
 		fprintf(out, "\n%s\n", caution);
 }
 
+static const char *why_nothing(const struct cfg *cfg)
+{
+	if (cfg->clock)
+		return "only the clock found it";
+	if (cfg->path_cnt)
+		return "it ran only where more than 32 calls were open, of which no count is kept";
+	return "it was not seen to run";
+}
+
 static void print_counted(FILE *out, const struct cfg *cfg)
 {
 	if (cfg->by_taken && !cfg->taken && !(cfg->weight > 0))
-		fputs(cfg->clock ? "  counted   nothing: only the clock found it\n"
-				 : "  counted   nothing: it was not seen to run\n",
-		      out);
+		fprintf(out, "  counted   nothing: %s\n", why_nothing(cfg));
 	else if (cfg->by_taken)
 		fputs("  counted   taken branches: no path of it was seen whole\n", out);
 	else

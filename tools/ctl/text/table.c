@@ -177,7 +177,9 @@ bool table_shown(const struct table *table, size_t column)
 
 char *table_text(const struct table *table, const char *text, size_t column)
 {
-	_cleanup_free_ char *shorter = text_shorten(text, table->widths[column]);
+	const bool is_list = table->columns[column].flags & TABLE_LIST;
+	_cleanup_free_ char *shorter = is_list ? text_shorten_list(text, table->widths[column])
+					       : text_shorten(text, table->widths[column]);
 	unsigned int width = text_width(shorter);
 	int pad = table->widths[column] > width ? (int)(table->widths[column] - width) : 0;
 

@@ -22,6 +22,7 @@
 #define TABLE_SHRINK (1U << 1) /* may be shortened */
 #define TABLE_SPARE  (1U << 2) /* may be left out, the last such column first */
 #define TABLE_BARS   (1U << 3) /* only where bars can be drawn */
+#define TABLE_LIST   (1U << 4) /* entries with ", " between: shortened by leaving out the last */
 
 #define TABLE_COLUMNS_MAX 16
 

@@ -135,10 +135,16 @@ static size_t head_len(const char *text, unsigned int width)
 	return at;
 }
 
+/* Stands for what is left out. */
+static const char *gap_text(void)
+{
+	return ctl_term.utf8 ? "\xe2\x80\xa6" : "..";
+}
+
 char *text_shorten(const char *text, unsigned int width)
 {
-	const char *gap = ctl_term.utf8 ? "\xe2\x80\xa6" : "..";
-	unsigned int all = text_width(text), gap_width = ctl_term.utf8 ? 1 : 2;
+	const char *gap = gap_text();
+	unsigned int all = text_width(text), gap_width = text_width(gap);
 
 	if (all <= width)
 		return ctl_strdup(text);
@@ -157,6 +163,20 @@ char *text_shorten(const char *text, unsigned int width)
 		tail_at += len;
 	}
 	return ctl_printf("%.*s%s%s", (int)head_len(text, head), text, gap, text + tail_at);
+}
+
+char *text_shorten_list(const char *text, unsigned int width)
+{
+	const char *gap = gap_text();
+	unsigned int gap_width = text_width(gap);
+	size_t len, end;
+
+	if (text_width(text) <= width || width <= gap_width)
+		return text_shorten(text, width);
+	len = end = head_len(text, width - gap_width);
+	while (end >= 2 && memcmp(text + end - 2, ", ", 2) != 0)
+		end--;
+	return ctl_printf("%.*s%s", (int)(end >= 2 ? end : len), text, gap);
 }
 
 void text_bar(char *out, size_t size, double part, double whole, unsigned int width)

@@ -26,6 +26,11 @@ char *text_valid_utf8(const char *text);
 unsigned int text_width(const char *text);
 /* At most width columns of escaped text, the middle left out where it is longer. Caller frees. */
 char *text_shorten(const char *text, unsigned int width);
+/*
+ * The same of a list with ", " between its entries: whole ones from its beginning, for the middle
+ * of two is none of them. Of a first entry that is longer its beginning. Caller frees.
+ */
+char *text_shorten_list(const char *text, unsigned int width);
 
 /* A bar of at most width columns for part of whole; out holds 3 * width + 1 bytes. */
 void text_bar(char *out, size_t size, double part, double whole, unsigned int width);

@@ -88,12 +88,14 @@ uint64_t untested_entry_of(const struct untested_work *w, const struct tested_ke
 			   const struct pathprof_block *first)
 {
 	const struct untested_binary *b = &w->u->binaries[key->binary];
+	const struct untested_coverage *c = &w->coverage[key->binary];
 	const struct symbol *symbol;
 
-	if (!untested_code_is_new_block(&w->coverage[key->binary], first))
+	if (!untested_code_is_new_block(c, first))
 		return key->start;
 	symbol = symbols_function(w->symbols, &b->id, b->name, key->start);
-	return symbol->bounded ? symbol->start : key->start;
+	return symbol->bounded && !untested_code_begins_at(c, symbol->start) ? symbol->start
+									     : key->start;
 }
 
 /* way NULL: not to be had. */
@@ -441,6 +443,7 @@ void untested_free(struct untested *untested)
 		if (w->coverage) {
 			pp_map_release(&w->coverage[i].ends);
 			pp_map_release(&w->coverage[i].edges);
+			pp_map_release(&w->coverage[i].starts);
 		}
 	}
 	untested_builds_release(w);

@@ -49,7 +49,7 @@ static int cover_block(struct untested_coverage *c, const struct pathprof_block 
 		r = pp_map_put(&c->ends, block->end, len);
 	if (r == 0)
 		r = pp_map_put(&c->edges, block->end << 1 | (block->taken != 0), 1);
-	return r;
+	return r < 0 ? r : pp_map_put(&c->starts, block->start, 1);
 }
 
 typedef bool walk_fn(const struct untested_work *w, const struct tested_key *key,
@@ -103,4 +103,9 @@ bool untested_code_is_new_edge(const struct untested_coverage *c,
 			       const struct pathprof_block *block)
 {
 	return pp_map_get(&c->edges, block->end << 1 | (block->taken != 0)) == PP_TABLE_NONE;
+}
+
+bool untested_code_begins_at(const struct untested_coverage *c, uint64_t start)
+{
+	return pp_map_get(&c->starts, start) != PP_TABLE_NONE;
 }

@@ -34,8 +34,9 @@ struct untested_way {
 /* The code of one binary that tested paths and pieces ran. */
 struct untested_coverage {
 	bool is_read;
-	struct pp_map ends;  /* end of a block -> the most bytes of it that ran */
-	struct pp_map edges; /* end of a block << 1 | taken */
+	struct pp_map ends;   /* end of a block -> the most bytes of it that ran */
+	struct pp_map edges;  /* end of a block << 1 | taken */
+	struct pp_map starts; /* of blocks */
 };
 
 /* The graph of one binary, read when it is asked for. */
@@ -97,7 +98,7 @@ bool untested_code_walk(const struct untested_work *w, const struct tested_key *
 /* The same of a piece, which a call may end. */
 bool untested_code_walk_piece(const struct untested_work *w, const struct tested_key *key,
 			      struct untested_way *ret_way);
-/* Reads what tested paths and pieces of the binary ran through, once; the three below need it. */
+/* Reads what tested paths and pieces of the binary ran through, once; the four below need it. */
 int untested_code_cover(struct untested_work *w, uint32_t binary);
 /* The place from which on they ran to the block's end; its end: they ran nothing of it. */
 uint64_t untested_code_ran_from(const struct untested_coverage *c,
@@ -106,6 +107,8 @@ bool untested_code_is_new_block(const struct untested_coverage *c,
 				const struct pathprof_block *block);
 bool untested_code_is_new_edge(const struct untested_coverage *c,
 			       const struct pathprof_block *block);
+/* Whether a block that they ran begins there. */
+bool untested_code_begins_at(const struct untested_coverage *c, uint64_t start);
 
 /* ---------------------------------------------------------------- other builds */
 
@@ -137,8 +140,8 @@ int untested_settle(struct untested_work *w, struct untested_item *unit,
 int untested_depart(struct untested_work *w, const struct untested_item *part,
 		    const struct untested_departure *key);
 /*
- * Where what begins with that key and block departs when nothing tested begins there: a block that
- * no test ran belongs to one finding for the whole function.
+ * Where what begins with that key and block departs when nothing tested begins there. Blocks that
+ * no test ran belong to one finding for the whole function where no test ran its beginning either.
  */
 uint64_t untested_entry_of(const struct untested_work *w, const struct tested_key *key,
 			   const struct pathprof_block *first);
