@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The cost of counting every path beside that of clang's own counters: nine programs out of Debian's sources,
 # each built plain, with clang's counters of edges (in the front end: instr, and on its
-# intermediate code: gen), and with pathprof-cc, early and late, each of them with tables of the paths
+# intermediate code: gen), plain with the profile of the latter on other input (used), and with pathprof-cc,
+# early and late, each of them with tables of the paths
 # that other input ran, without its cold paths, without what it told, and by the older rules for that,
 # and across calls without tables and with them; and how accurate those are that leave something out.
 # Instructions are exact, by valgrind; times are the least of ROUNDS runs, taken in turns; ROUNDS=0: no
@@ -28,10 +29,10 @@ read -ra names <<<"${WORKLOADS:-gzip-c bzip2-c bzip2-d lua5.4 sqlite3 libzstd ex
 read -ra programs <<<"$(for name in "${names[@]}"; do program_in "$name"; done | sort -u | paste -sd ' ')"
 get_sources "${programs[@]}" || exit 0
 
-read -ra kinds <<<"${KINDS:-plain instr gen early early-tables early-practical early-obvious early-targeted calls calls-tables \
+read -ra kinds <<<"${KINDS:-plain instr gen used early early-tables early-practical early-obvious early-targeted calls calls-tables \
 late late-tables late-practical late-obvious late-targeted late-calls late-calls-tables}"
 declare -A compilers=([plain]=clang-22 [instr]="clang-22 -fprofile-instr-generate"
-	[gen]="clang-22 -fprofile-generate" [early]="$cc" [late]="$cc --pathprof-late"
+	[gen]="clang-22 -fprofile-generate" [used]="clang-22 -fprofile-use=$tmp/PROGRAM.profdata" [early]="$cc" [late]="$cc --pathprof-late"
 	[early-tables]="$cc --pathprof-interesting=$tmp/PROGRAM.early"
 	[late-tables]="$cc --pathprof-late --pathprof-interesting=$tmp/PROGRAM.late")
 for k in early late; do
@@ -82,8 +83,20 @@ find_interesting() { # KIND
 			"$build/bin/pathprofctl" interesting --db other.db --hot 1000000 -o "$p.$1-all" 2>said || exit 1
 	done
 }
+# The profile of each program: clang's counters of other input.
+merge_profiles() {
+	local name p
+	for p in "${programs[@]}"; do
+		rm -f profraw.*
+		for name in "${names[@]}"; do
+			[ "$(program_in "$name")" != "$p" ] || LLVM_PROFILE_FILE=$tmp/profraw.%p work gen "$name" other 2>/dev/null
+		done
+		llvm-profdata-22 merge -o "$p.profdata" profraw.* || exit 1
+	done
+}
 for k in "${kinds[@]}"; do
 	build_all "$k"
+	[ "$k" != gen ] || [[ " ${kinds[*]} " != *" used "* ]] || merge_profiles
 	[[ $k != early && $k != late && $k != *calls ]] || find_interesting "$k"
 done
 
