@@ -13,7 +13,7 @@
 #include "../../libprofile/src/counts/pp_counted_apart.h"
 #include "sound_counted.h"
 
-/* Of the program: it bounds the counters. */
+/* The size of the program: it bounds the counters. */
 #define FILE_BYTES (64u << 10)
 
 /* NULL: it is refused. */

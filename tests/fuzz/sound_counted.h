@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What must hold of a program that counts its paths, wherever it was read from: paths are those of
- * their function, each once, and its graph has a flow or is refused.
+ * A program that counts its paths is sound, wherever it was read from: paths are those of their
+ * function, each once, and its graph has a flow or is refused.
  */
 #ifndef SOUND_COUNTED_H
 #define SOUND_COUNTED_H
@@ -43,7 +43,7 @@ static inline void require_sound_counted(const struct pathprof_counted *counted)
 	}
 }
 
-/* What a form was read into: it has no copies of functions yet and no counts. */
+/* A program read from a form has no copies of functions yet and no counts. */
 static inline void require_sound_form(struct pathprof_counted *counted, uint64_t file_bytes)
 {
 	int r = pp_counted_join_copies(counted);

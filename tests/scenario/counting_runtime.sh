@@ -195,7 +195,7 @@ for holding in -static -static-pie -fsanitize=address -fsanitize=thread; do
 done
 
 # ---------------------------------------------------------------- rights by a program's file
-# Whoever starts a set-user-id program does not say where its owner writes: it makes no file, says so, and does what
+# The caller of a set-user-id program does not say where its owner writes: it makes no file, says so, and does what
 # it did. Started by its owner it counts.
 as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
 cp counting rightful

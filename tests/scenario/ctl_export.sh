@@ -275,7 +275,7 @@ else
 fi
 cp program nameless && strip -s nameless
 fails 1 "has a symbol.*perf2bolt --allow-stripped" "${to[@]}" --recording recorded --file nameless
-# What is left of a library that was stripped has names for some of its code alone.
+# A library that was stripped has names for some of its code alone.
 if strip -s -K main -o partly program &&
 	"$ctl" export -F bolt-fdata -o out --max-loss 100 --recording recorded --file partly 2>said &&
 	grep -q 'partly: of [0-9]* branches [1-9][0-9]* outside any symbol ([0-9.]* %) are left out' said &&

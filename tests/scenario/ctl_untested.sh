@@ -128,8 +128,8 @@ for form in --json --sarif; do
 	[ "$(found_in $form -n 7)" = 7 ] || fail "$form -n 7: $(cat "$dir/got")"
 done
 
-# What begins in code that no test ran is one finding of its function where no test ran the
-# function's beginning either; else it stands where it begins.
+# New code is one finding of its function where no test ran the function's beginning either; else it
+# stands where it begins.
 cat >begun.c <<'END'
 static volatile int sink;
 static __attribute__((noinline)) void leaf(void)
@@ -182,7 +182,7 @@ run 0 --db weighed.profile top --by functions -n 1
 ! grep -q 'exact counts' "$dir/got" || fail "weighed counts: $(cat "$dir/got")"
 run 1 --db all.paths untested sum.profile
 
-# Of a path that ran only where deep recursion had dropped its procedure it is known that it ran.
+# A path that ran only where deep recursion had dropped its procedure is known to have run.
 cat >deep.c <<'END'
 #include <stdlib.h>
 static volatile int sink;

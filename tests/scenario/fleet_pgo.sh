@@ -98,7 +98,7 @@ refused 404 'no host of those asked for ran' "$id?format=bolt-fdata&$span&label=
 refused 404 'no host of those asked for ran' "$id?format=bolt-fdata&$span&host=three"
 refused 404 'no host of those asked for ran' "$id?format=bolt-fdata&$span&workload=nginx"
 refused 404 'no host of those asked for ran' "${dir#/}/bin/worker?format=bolt-fdata&$span&release=0123456789ab"
-# What kept it out, and what there is.
+# The answer says what kept it out, and what there is.
 refused 404 'it ran, but on no host with dc=fra: there are hosts with dc=ams group=web, dc=ams group=db"' "$id?format=bolt-fdata&$span&label=dc=fra"
 refused 404 'it ran, but not on host=three: there is one, two"' "$id?format=bolt-fdata&$span&host=three"
 refused 404 'it ran, but not in workload=nginx: it did in worker' "$id?format=bolt-fdata&$span&workload=nginx"

@@ -17,7 +17,7 @@ struct export_world {
 	struct pathprof_error error;
 };
 
-/* Of the two functions have a symbol: both, the first alone, none. Others have a frame. */
+/* Symbols for both functions, for the first alone, for none. The others have a frame. */
 enum export_world_names { EXPORT_WORLD_NAMED, EXPORT_WORLD_PARTLY_NAMED, EXPORT_WORLD_NAMELESS };
 
 void export_world_begin(struct export_world *w);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a hub's certificate may have as names and addresses, and what is a slip. */
+/* Names and addresses that a hub's certificate may have, and slips. */
 #include "../../tools/hub/address.h"
 #include "unit.h"
 

@@ -108,7 +108,7 @@ static void test_kinds(void)
 	check_refused("/dev/full");
 }
 
-/* What a command waits for is told to people, who know the file and no descriptor of it. */
+/* People are told what a command waits for, and they know the file and no descriptor of it. */
 static void test_witness_of_descriptors(void)
 {
 	const char *dir = unit_tmpdir();

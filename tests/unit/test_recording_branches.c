@@ -705,7 +705,7 @@ static void test_errors(void)
 	end(&w);
 }
 
-/* As `import` has it: the first event with stacks decides, those of its basis join. */
+/* The rule of `import`: the first event with stacks decides, those of its basis join. */
 static void test_events(void)
 {
 	static const char text[] = "  7/7  1.000000: cycles: 401004 0x40100a/0x401002/P/-/-/0\n"

@@ -43,7 +43,7 @@ static void test_one_host(void)
 	CU_ASSERT_EQUAL(lines_of_a_day(&refusals, hub_refusals_key("t", "web1", 403)), 24 * 60);
 }
 
-/* As many names as anybody may have certificates for. */
+/* The number of names that anybody may have certificates for. */
 static void test_many_hosts(void)
 {
 	struct hub_refusals refusals = {.unsaid_cnt = 0};

@@ -118,7 +118,7 @@ static void test_signals(void)
 	CU_ASSERT_EQUAL(status, 0);
 }
 
-/* Where standard output is closed the descriptor may have its number. */
+/* The descriptor may have the number of standard output where that is closed. */
 static void test_stray_output(void)
 {
 	struct scratch scratch = SCRATCH_INIT;

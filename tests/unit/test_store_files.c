@@ -153,7 +153,7 @@ static void test_reader_cannot_write(void)
 	pathprof_store_free(store);
 }
 
-/* What was changed is written when it is committed, which SQLite counts among the questions. */
+/* A commit writes what was changed, and SQLite counts it among the questions. */
 static void test_no_room_to_commit(void)
 {
 	struct pathprof_store *store =

@@ -22,8 +22,8 @@ struct scratch;
 int hub_fetch(struct ctl_options *options, bool alerts, struct scratch *scratch);
 
 /*
- * What the hub said of its hosts when it was fetched from, an object a host and store; NULL:
- * nothing that can be read. Counts and times are of all that the hub keeps; a hub of an earlier
+ * The hub's words on its hosts when it was fetched from, an object a host and store; NULL: nothing
+ * that can be read. Counts and times are of all that the hub keeps; a hub of an earlier
  * version says none. Caller drops the reference.
  */
 json_t *hub_hosts(void);

@@ -23,7 +23,7 @@ static bool is_part(const char *part, size_t len)
 			    "0123456789-_") == len;
 }
 
-/* What has only digits there is an address that has gone wrong. */
+/* A last part of digits alone is an address that has gone wrong. */
 static bool is_name(const char *name)
 {
 	const char *part = strncmp(name, "*.", 2) == 0 ? name + 2 : name;

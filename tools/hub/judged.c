@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What was judged: see judged.h. */
+/* Earlier judgements: see judged.h. */
 #include "judged.h"
 
 #include <errno.h>

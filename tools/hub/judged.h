@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What earlier judgements left in the database's status (judge.h). A status that cannot be read is
- * an error and never an empty one: alerts would be told again, and what other spans left would be
- * written over.
+ * Earlier judgements, as they stand in the database's status (judge.h). A status that cannot be
+ * read is an error and never an empty one: alerts would be told again, and what other spans left
+ * would be written over.
  */
 #ifndef HUB_JUDGED_H
 #define HUB_JUDGED_H

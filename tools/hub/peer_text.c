@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who asks, in the log: see peer_text.h. */
+/* The asker, in the log: see peer_text.h. */
 #include "peer_text.h"
 
 #include <arpa/inet.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who asks, for a line of the log: the address, and the name in the certificate. A name that no
+ * The asker, for a line of the log: the address, and the name in the certificate. A name that no
  * trusted certificate bears is only what somebody says, and may be made to look like the rest of a
  * line: it is marked, and has ? in the place of what names cannot have.
  *

@@ -125,7 +125,7 @@ static int print_hosts(FILE *out, struct question *question, struct pathprof_err
 	return r < 0 ? r : 0;
 }
 
-/* As since= and until= want it: whole seconds, outwards. */
+/* The form of since= and until=: whole seconds, outwards. */
 static int print_span(FILE *out, struct question *question, struct pathprof_error *error)
 {
 	const struct pathprof_releases *releases = &question->releases;

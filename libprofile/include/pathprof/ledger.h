@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* Of these nobody asked, or they are no branches: nothing is lost with them. The last three are
+/* Nobody asked for these, or they are no branches: nothing is lost with them. The last three are
  * losses. */
 #define PATHPROF_LEDGER_REASONS(X)                                                                 \
 	X(KERNEL, "kernel", false)       /* one end is in the kernel */                            \

@@ -79,9 +79,9 @@ void pathprof_recording_branches_free(struct pathprof_recording_branches *branch
 void pathprof_recording_branches_sink(struct pathprof_recording_branches *branches,
 				      struct pathprof_recording_sink *ret_sink);
 /*
- * Who knows what the events are, before the first sample: the first with branch stacks decides
- * whether clocks or branches were sampled, and samples of the other kind are left out, as by
- * `import`. Without it all events count.
+ * The recording knows what the events are, before the first sample: the first with branch stacks
+ * decides whether clocks or branches were sampled, and samples of the other kind are left out, as
+ * by `import`. Without it all events count.
  */
 void pathprof_recording_branches_set_recording(struct pathprof_recording_branches *branches,
 					       const struct pathprof_recording *recording);

@@ -112,7 +112,7 @@ static int fill(struct listing *listing, struct pathprof_store *store,
 
 /* ---------------------------------------------------------------- of a hub */
 
-/* What was fetched is one parcel a host, the sum of a span; the hub says what it keeps of it. */
+/* The answer is one parcel a host, the sum of a span; the hub says what it keeps of it. */
 struct sums {
 	struct listing *listing;
 	const json_t *kept; /* NULL: not known */

@@ -10,7 +10,7 @@
 #include "../text/lost.h"
 #include "../text/text.h"
 
-/* Of more hosts it is told how many there are. */
+/* Several hosts are told by their number. */
 #define NAMED_MAX 8
 
 struct losers {

@@ -105,7 +105,7 @@ int process_host_compare(const struct process_host *a, const struct process_host
 	return strcmp(a->name, b->name);
 }
 
-/* Where some are not one known host's, how many hosts there are is not known either. */
+/* The number of hosts is not known where some rows are not one known host's. */
 void process_host_add(struct process_host *sum, const struct process_host *next)
 {
 	if (!sum->name || !next->name)

@@ -29,7 +29,7 @@ int process_hosts_new(struct process_hosts **ret_hosts, struct pathprof_store *s
 /* NULL-safe. */
 void process_hosts_free(struct process_hosts *hosts);
 
-/* Those that may have run a process of this boot. */
+/* The hosts that may have run a process of this boot. */
 struct process_host process_hosts_of(const struct process_hosts *hosts, const char *boot);
 
 /* By name; who has none comes first. */

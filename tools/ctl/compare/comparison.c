@@ -90,7 +90,7 @@ static void set_exact_drift(struct comparison *c)
 	};
 }
 
-/* What of D may be chance, as far as that can be told. */
+/* The part of D that may be chance, as far as that can be told. */
 static int set_drift(struct comparison *c)
 {
 	const struct pathprof_distribution *a = &c->a->distribution, *b = &c->b->distribution;

@@ -310,7 +310,7 @@ static char *text_of_similar(struct search *search)
 	return text;
 }
 
-/* Of a function that programs counted, numbers that ran are known, and no others. */
+/* Numbers that ran are known of a function that programs counted, and no others. */
 static int fail_to_find_counted(struct search *search, const char *word)
 {
 	struct pathprof_error error = {""};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What of the samples is missing: see lost.h. */
+/* Samples that are missing: see lost.h. */
 #include "lost.h"
 
 #include <inttypes.h>

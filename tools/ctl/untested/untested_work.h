@@ -140,8 +140,9 @@ int untested_settle(struct untested_work *w, struct untested_item *unit,
 int untested_depart(struct untested_work *w, const struct untested_item *part,
 		    const struct untested_departure *key);
 /*
- * Where what begins with that key and block departs when nothing tested begins there. Blocks that
- * no test ran belong to one finding for the whole function where no test ran its beginning either.
+ * The departure of what begins with that key and block when nothing tested begins there. Blocks
+ * that no test ran belong to one finding for the whole function where no test ran its beginning
+ * either.
  */
 uint64_t untested_entry_of(const struct untested_work *w, const struct tested_key *key,
 			   const struct pathprof_block *first);

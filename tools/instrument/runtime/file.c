@@ -149,7 +149,7 @@ static bool are_errors_read(void)
 	       identity.st_ino == errors.inode;
 }
 
-/* Whoever starts such a program would choose where its owner writes, by PATHPROF_DIR or by the
+/* The caller of such a program would choose where its owner writes, by PATHPROF_DIR or by the
  * directory that they are in. */
 static bool has_rights_of_others(void)
 {
@@ -318,7 +318,7 @@ bool counts_file_make(void)
 	return make();
 }
 
-/* Where the child's own file came to nothing before it was mapped, its parent's still is. */
+/* The parent's file is still mapped where the child's own came to nothing before it was. */
 static void tell_parent(void)
 {
 	if (file.head->pid != (uint64_t)kernel_pid())
