@@ -618,97 +618,6 @@ static void test_callback_stops(void)
 	pathprof_store_free(store);
 }
 
-struct callers_seen {
-	int64_t ids[4], parents[4];
-	uint64_t functions[4];
-	uint32_t cnt;
-	uint64_t samples;
-	double weight;
-	int64_t caller;
-};
-
-static int take_caller(void *context, const struct pathprof_caller_row *row)
-{
-	struct callers_seen *seen = context;
-
-	CU_ASSERT_FATAL(seen->cnt < 4);
-	seen->ids[seen->cnt] = row->id;
-	seen->parents[seen->cnt] = row->parent;
-	seen->functions[seen->cnt++] = row->function;
-	return 0;
-}
-
-static int take_caller_count(void *context, const struct pathprof_caller_count_row *row)
-{
-	struct callers_seen *seen = context;
-
-	seen->samples += row->samples;
-	seen->weight += row->weight;
-	seen->caller = row->caller;
-	return 0;
-}
-
-static struct callers_seen read_callers(struct pathprof_store *store)
-{
-	struct callers_seen seen = {.cnt = 0};
-
-	CU_ASSERT_EQUAL(pathprof_store_callers(store, take_caller, &seen, NULL), 0);
-	CU_ASSERT_EQUAL(pathprof_store_caller_counts(store, NULL, take_caller_count, &seen, NULL),
-			0);
-	return seen;
-}
-
-/* A window in which a path ran twice under two callers of a chain; begins at begin_ns. */
-static void add_window_with_callers(struct pathprof_store *store, int64_t begin_ns)
-{
-	struct pathprof_profile p;
-	struct pathprof_path_count add;
-	uint32_t context;
-	int64_t id;
-
-	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 8 << 20), 0);
-	world_window(&p, 3, begin_ns, PATHS);
-	add = p.paths[0];
-	add.samples = 1;
-	add.weight = 2.5;
-	add.burst = 1;
-	context = pathprof_profile_context(&p, 0, 1, 0xffffffffffffff00);
-	context = pathprof_profile_context(&p, context, 2, 0x20);
-	for (int i = 0; i < 2; i++)
-		pathprof_profile_add_called_path(&p, &add, context);
-	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, &id, NULL), 0);
-	p.contexts[1].parent = 2;
-	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, &id, NULL), -EINVAL);
-	pathprof_profile_release(&p);
-}
-
-static void test_callers(void)
-{
-	struct pathprof_store *store =
-		world_open(world_file(unit_tmpdir(), "db"), PATHPROF_STORE_WRITE);
-	const struct pathprof_retention old = {.max_age_ns = 3600 * WORLD_STEP_NS};
-	struct callers_seen seen;
-
-	add_window_with_callers(store, WORLD_STEP_NS);
-	add_window_with_callers(store, 2 * WORLD_STEP_NS);
-	seen = read_callers(store);
-	CU_ASSERT_EQUAL_FATAL(seen.cnt, 2);
-	CU_ASSERT_EQUAL(seen.parents[0], 0);
-	CU_ASSERT_EQUAL(seen.functions[0], 0xffffffffffffff00);
-	CU_ASSERT_EQUAL(seen.parents[1], seen.ids[0]);
-	CU_ASSERT_EQUAL(seen.functions[1], 0x20);
-	CU_ASSERT_EQUAL(seen.caller, seen.ids[1]);
-	CU_ASSERT_EQUAL(seen.samples, 4);
-	CU_ASSERT_DOUBLE_EQUAL(seen.weight, 10, 1e-9);
-	CU_ASSERT_EQUAL(pathprof_store_check(store, NULL), 0);
-	CU_ASSERT_EQUAL(pathprof_store_retain(store, &old, NULL, NULL), 0);
-	seen = read_callers(store);
-	CU_ASSERT_EQUAL(seen.cnt, 0);
-	CU_ASSERT_EQUAL(seen.samples, 0);
-	CU_ASSERT_EQUAL(pathprof_store_check(store, NULL), 0);
-	pathprof_store_free(store);
-}
-
 static void test_bad_window_leaves_nothing(void)
 {
 	struct pathprof_store *store = make_store(world_file(unit_tmpdir(), "db"));
@@ -746,97 +655,6 @@ static void test_bad_window_leaves_nothing(void)
 	p.paths[5].start = 0x123456789;
 	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, &id, &error), 0);
 	CU_ASSERT_EQUAL(pathprof_store_check(store, &error), 0);
-	pathprof_profile_release(&p);
-	pathprof_store_free(store);
-}
-
-static int take_process(void *context, const struct pathprof_process_row *row)
-{
-	snprintf(context, 32, "%s/%s", row->comm, row->container);
-	return 0;
-}
-
-static void test_process_follows_its_name(void)
-{
-	struct pathprof_store *store =
-		world_open(world_file(unit_tmpdir(), "db"), PATHPROF_STORE_WRITE);
-	char old_name[] = "old", new_name[] = "new", pod[] = "pod", seen[32] = "";
-	const struct pathprof_build_id id = world_binary_id(0);
-	struct pathprof_process process = {.pid = 1, .comm = old_name, .binary = 0};
-	struct pathprof_profile p;
-
-	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 1 << 20), 0);
-	for (int i = 0; i < 2; i++) {
-		pathprof_profile_clear(&p);
-		p.basis = PATHPROF_BASIS_TIME;
-		pathprof_profile_binary(&p, &id, "/a");
-		pathprof_profile_process(&p, &process);
-		pathprof_profile_add_path(&p, &(struct pathprof_path_count){.samples = 1});
-		CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, NULL, NULL), 0);
-		process.comm = new_name;
-		process.container = pod;
-	}
-	CU_ASSERT_EQUAL(pathprof_store_processes(store, NULL, take_process, seen, NULL), 0);
-	CU_ASSERT_STRING_EQUAL(seen, "new/pod");
-	pathprof_profile_release(&p);
-	pathprof_store_free(store);
-}
-
-struct two_processes {
-	struct pathprof_process_row rows[2];
-	unsigned int cnt;
-};
-
-static int keep_process(void *context, const struct pathprof_process_row *row)
-{
-	struct two_processes *two = context;
-
-	if (two->cnt < 2)
-		two->rows[two->cnt] = *row;
-	two->cnt++;
-	return 0;
-}
-
-/* A process that the clock alone saw is a process, of no weight. */
-static void test_process_of_the_clock(void)
-{
-	struct pathprof_store *store =
-		world_open(world_file(unit_tmpdir(), "db"), PATHPROF_STORE_WRITE);
-	const struct pathprof_build_id id = world_binary_id(0), other = world_binary_id(1);
-	struct pathprof_process first = world_process(0), second = world_process(1);
-	struct two_processes two = {.cnt = 0};
-	struct pathprof_filter filter = {.binary = "/a"};
-	struct pathprof_profile p;
-
-	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 1 << 20), 0);
-	pathprof_profile_clear(&p);
-	p.basis = PATHPROF_BASIS_TIME;
-	p.begin_ns = 5;
-	p.end_ns = 7;
-	pathprof_profile_binary(&p, &id, "/a");
-	pathprof_profile_binary(&p, &other, "/b");
-	first.binary = second.binary = 0;
-	pathprof_profile_process(&p, &first);
-	pathprof_profile_process(&p, &second);
-	pathprof_profile_add_path(
-		&p, &(struct pathprof_path_count){.samples = 2, .weight = 3, .insns = 40});
-	pathprof_profile_add_clock(
-		&p, &(struct pathprof_clock_count){.process = 1, .binary = 1, .samples = 9});
-	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(pathprof_store_processes(store, NULL, keep_process, &two, NULL), 0);
-	CU_ASSERT_EQUAL_FATAL(two.cnt, 2);
-	CU_ASSERT_EQUAL(two.rows[0].pid, first.pid);
-	CU_ASSERT_EQUAL(two.rows[0].insns, 40);
-	CU_ASSERT_EQUAL(two.rows[0].share, 1);
-	CU_ASSERT_EQUAL(two.rows[1].pid, second.pid);
-	CU_ASSERT_EQUAL(two.rows[1].samples, 0);
-	CU_ASSERT_EQUAL(two.rows[1].weight, 0);
-	CU_ASSERT_EQUAL(two.rows[1].first_seen_ns, 5);
-	CU_ASSERT_EQUAL(two.rows[1].last_seen_ns, 7);
-	two.cnt = 0;
-	CU_ASSERT_EQUAL(pathprof_store_processes(store, &filter, keep_process, &two, NULL), 0);
-	CU_ASSERT_EQUAL(two.cnt, 1);
-	CU_ASSERT_EQUAL(two.rows[0].pid, first.pid);
 	pathprof_profile_release(&p);
 	pathprof_store_free(store);
 }
@@ -913,7 +731,6 @@ static void test_jit_symbols(void)
 }
 
 static const struct unit_test tests[] = {
-	{"callers are kept once, counted by path, and go with their windows", test_callers},
 	{"every view under random filters equals the oracle", test_views},
 	{"a reader finds the same after the writer has closed", test_views_after_reopening},
 	{"a planted fault is seen", test_planted_fault},
@@ -921,8 +738,6 @@ static const struct unit_test tests[] = {
 	{"a window of the future is not the newest", test_windows_of_the_future},
 	{"a callback can stop a query", test_callback_stops},
 	{"a window that cannot be written leaves nothing behind", test_bad_window_leaves_nothing},
-	{"a process takes its newest name", test_process_follows_its_name},
-	{"a process that the clock alone saw is one", test_process_of_the_clock},
 	{"the status is one JSON object, overwritten", test_status},
 	{"symbols of generated code are found by offset", test_jit_symbols},
 };

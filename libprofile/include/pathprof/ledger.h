@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* Nobody asked for these, or they are no branches: nothing is lost with them. The last three are
+/* Entries that nobody asked for, or that are no branches, are no loss. The last three reasons are
  * losses. */
 #define PATHPROF_LEDGER_REASONS(X)                                                                 \
 	X(KERNEL, "kernel", false)       /* one end is in the kernel */                            \
