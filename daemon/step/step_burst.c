@@ -290,14 +290,17 @@ static uint32_t hazard_of_step(const struct stepper *stepper, const struct pp_st
 	}
 }
 
-/* Whether control may get from insn to next. */
+/* Whether control may get from insn to next. One whose length is not known goes on behind itself.
+ */
 static bool is_successor(const struct pp_step_insn *insn, uint64_t next)
 {
 	uint64_t advance = next - insn->pc;
 
 	switch (insn->kind) {
 	case PP_KIND_NONE:
-		return advance <= INSN_MAX_BYTES && (advance || insn->hazard == PP_HAZARD_REP);
+		if (insn->hazard == PP_HAZARD_REP && !advance)
+			return true;
+		return insn->len ? advance == insn->len : advance - 1 < INSN_MAX_BYTES;
 	case PP_KIND_COND:
 		return next == insn->target || advance == insn->len;
 	case PP_KIND_JMP:
@@ -413,6 +416,8 @@ static uint32_t pass_call(struct stepper *stepper)
 
 	if (pp_step_code_is_syscall(stepper->code, &insn))
 		call = pp_step_call_look(stepper->code, &target->regs, target->tid);
+	else if (pp_step_code_is_cpuid(stepper->code, &insn))
+		call = PP_STEP_CALL_WHOLE;
 	if (call == PP_STEP_CALL_ENDS)
 		return PATHPROF_END_SYSCALL;
 	if (!pp_step_break_set(&target->breaks, &behind, 1))

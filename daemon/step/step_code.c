@@ -149,12 +149,22 @@ const struct pp_step_insn *pp_step_code_at(struct pp_step_code *code, uint64_t p
 	return &known->insn;
 }
 
-bool pp_step_code_is_syscall(struct pp_step_code *code, const struct pp_step_insn *insn)
+static bool is_hazard_0f(struct pp_step_code *code, const struct pp_step_insn *insn, uint8_t opcode)
 {
 	uint8_t bytes[PP_STEP_INSN_BYTES];
 
 	return insn->hazard == PP_HAZARD_SYSCALL && insn->len == 2 &&
-	       bytes_at(code, insn->pc, bytes) >= 2 && bytes[0] == 0x0f && bytes[1] == 0x05;
+	       bytes_at(code, insn->pc, bytes) >= 2 && bytes[0] == 0x0f && bytes[1] == opcode;
+}
+
+bool pp_step_code_is_syscall(struct pp_step_code *code, const struct pp_step_insn *insn)
+{
+	return is_hazard_0f(code, insn, 0x05);
+}
+
+bool pp_step_code_is_cpuid(struct pp_step_code *code, const struct pp_step_insn *insn)
+{
+	return is_hazard_0f(code, insn, 0xa2);
 }
 
 size_t pp_step_code_read(struct pp_step_code *code, uint64_t address, void *to, size_t len_bytes)

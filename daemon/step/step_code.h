@@ -44,6 +44,8 @@ bool pp_step_code_unchanged(struct pp_step_code *code);
 bool pp_step_code_overlaps(const struct pp_step_code *code, uint64_t address, uint64_t len_bytes);
 /* Whether it is the instruction `syscall`: other hazards of its kind enter the kernel elsewhere. */
 bool pp_step_code_is_syscall(struct pp_step_code *code, const struct pp_step_insn *insn);
+/* Whether it is `cpuid`: breakpoints may stand behind it, the trap flag may not be set in it. */
+bool pp_step_code_is_cpuid(struct pp_step_code *code, const struct pp_step_insn *insn);
 
 /* Memory of the target, past the cache; the bytes read. */
 size_t pp_step_code_read(struct pp_step_code *code, uint64_t address, void *to, size_t len_bytes);

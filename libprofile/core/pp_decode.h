@@ -21,7 +21,7 @@
 /* Why a thread must not be stepped over an instruction: numbered as PATHPROF_END_* of abi.h. */
 enum pp_hazard {
 	PP_HAZARD_NONE = 0,
-	PP_HAZARD_SYSCALL = 1, /* enters the kernel, also what the kernel does in its place */
+	PP_HAZARD_SYSCALL = 1, /* enters the kernel or a hypervisor, or may be run by one */
 	PP_HAZARD_FLAGS = 2,
 	PP_HAZARD_TRAP = 3,
 	PP_HAZARD_FAR = 4,
@@ -213,6 +213,9 @@ PP_INLINE __u32 pp_decode_group7(const struct pp_decoder *d)
 	if ((modrm & 0x38) == 0x20 || (modrm < 0xc0 && (modrm & 0x30) == 0))
 		return PP_HAZARD_SYSCALL;
 	switch (modrm) {
+	case 0xc1: /* vmcall */
+	case 0xd9: /* vmmcall */
+		return PP_HAZARD_SYSCALL;
 	case 0xd5: /* xend */
 		return PP_HAZARD_TSX;
 	case 0xd7: /* enclu */
@@ -237,6 +240,7 @@ PP_INLINE __u32 pp_decode_map_0f(const struct pp_decoder *d, __u32 opcode, struc
 		return pp_decode_group7(d);
 	case 0x05: /* syscall */
 	case 0x34: /* sysenter */
+	case 0xa2: /* cpuid, which hypervisors run: some lose the trap behind it */
 		return PP_HAZARD_SYSCALL;
 	case 0x07: /* sysret */
 	case 0x35: /* sysexit */

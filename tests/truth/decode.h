@@ -22,7 +22,8 @@
 #define DECODE_SLOTS (1u << 18)
 #define EFLAGS_TF    0x100
 
-enum special { PLAIN, PUSHES_FLAGS, CALLS_KERNEL, REPEATS };
+/* LOSES_TRAP: hypervisors run it, and the trap behind it may come an instruction later. */
+enum special { PLAIN, PUSHES_FLAGS, CALLS_KERNEL, REPEATS, LOSES_TRAP };
 
 struct decoded {
 	__u64 pc; /* 0: free */
@@ -65,6 +66,8 @@ static inline enum special decode_special(const ZydisDecodedInstruction *insn)
 		return PUSHES_FLAGS;
 	case ZYDIS_MNEMONIC_SYSCALL:
 		return CALLS_KERNEL;
+	case ZYDIS_MNEMONIC_CPUID:
+		return LOSES_TRAP;
 	default:
 		return insn->attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE |
 					   ZYDIS_ATTRIB_HAS_REPNE)
@@ -108,6 +111,12 @@ static inline const struct decoded *decode_look_up(struct decode *decode, pid_t 
 	if (!decode->slots[slot].pc)
 		decode_insn(decode, pid, pc, &decode->slots[slot]);
 	return &decode->slots[slot];
+}
+
+/* Whether the step of insn ran the instruction behind it as well: its own trap never came. */
+static inline int decode_lost_trap(const struct decoded *insn, __u64 next)
+{
+	return insn->special == LOSES_TRAP && next != insn->pc + insn->len_bytes;
 }
 
 static inline int decode_init(struct decode *decode)

@@ -314,6 +314,17 @@ static void look_ahead(struct tracer *tracer, struct thread *thread)
 	thread->list_cnt = accesses_list(thread->shape, thread->tid, &thread->regs, thread->list);
 }
 
+/* An instruction that ran with the one behind it, whose accesses nobody has looked at. */
+static void account_lost(struct tracer *tracer, struct thread *thread,
+			 const struct user_regs_struct *before)
+{
+	__u64 behind = thread->insn.pc + thread->insn.len_bytes;
+
+	account(tracer, thread, before, behind);
+	thread->insn = *decode_look_up(&tracer->decode, thread->tid, behind);
+	thread->list_cnt = 0;
+}
+
 /* A stop of SIGTRAP that is our step's. */
 static bool is_step(int code)
 {
@@ -336,6 +347,8 @@ static void on_stop(struct tracer *tracer, struct thread *thread, int signal)
 		if (thread->handler_cnt < HANDLER_MAX)
 			thread->handlers[thread->handler_cnt++] = thread->regs.rsp;
 	} else {
+		if (decode_lost_trap(&thread->insn, thread->regs.rip))
+			account_lost(tracer, thread, &before);
 		decode_hide(thread->tid, thread->insn.special, &thread->regs);
 		account(tracer, thread, &before, thread->regs.rip);
 	}

@@ -118,6 +118,12 @@ static int trace(struct tracer *tracer)
 			write_jump(tracer, insn.pc, regs.rip);
 		if (signal || handed_on)
 			continue;
+		if (decode_lost_trap(&insn, regs.rip)) {
+			__u64 behind = insn.pc + insn.len_bytes;
+
+			account(tracer, &insn, behind);
+			insn = *decode_look_up(&tracer->decode, tracer->pid, behind);
+		}
 		decode_hide(tracer->pid, insn.special, &regs);
 		account(tracer, &insn, regs.rip);
 	}

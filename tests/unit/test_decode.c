@@ -95,6 +95,9 @@ static __u32 oracle_trap(const ZydisDecodedInstruction *in)
 	case ZYDIS_MNEMONIC_SMSW:
 	case ZYDIS_MNEMONIC_CLI:
 	case ZYDIS_MNEMONIC_STI:
+	case ZYDIS_MNEMONIC_CPUID:
+	case ZYDIS_MNEMONIC_VMCALL:
+	case ZYDIS_MNEMONIC_VMMCALL:
 		return PP_HAZARD_SYSCALL;
 	case ZYDIS_MNEMONIC_PUSHF:
 	case ZYDIS_MNEMONIC_PUSHFD:

@@ -2,9 +2,9 @@
 /*
  * A program that would notice a stepper: it looks for the trap flag wherever a program can see it
  * (pushf, r11 after a system call, the context a signal handler gets, in a fork's child, and right
- * after what the kernel does in the processor's place), steps itself and counts the traps, blocks
- * SIGTRAP and looks whether mask and handler survive, looks at its CPU affinity and that of its
- * children, and expects no SIGTRAP that it did not cause.
+ * after what the kernel or a hypervisor does in the processor's place), steps itself and counts the
+ * traps, blocks SIGTRAP and looks whether mask and handler survive, looks at its CPU affinity and
+ * that of its children, and expects no SIGTRAP that it did not cause.
  *
  *     tf_watch [SECONDS [THREADS [io]]]
  *
@@ -104,6 +104,22 @@ static uint64_t flags_in_r11(void)
 		value_;                                                                            \
 	})
 
+/* A hypervisor that runs cpuid may lose the trap behind it, so pushf is what is stepped next. */
+static uint64_t flags_after_cpuid(void)
+{
+	uint64_t value = 0;
+
+	__asm__ volatile("sub $128, %%rsp\n"
+			 "cpuid\n"
+			 "pushfq\n"
+			 "pop %0\n"
+			 "add $128, %%rsp\n"
+			 : "+a"(value)
+			 :
+			 : "rbx", "rcx", "rdx", "memory", "cc");
+	return value;
+}
+
 static void look_after_emulation(void)
 {
 	if (FLAGS_AFTER("sgdt (%%rax)") & EFLAGS_TF)
@@ -116,6 +132,8 @@ static void look_after_emulation(void)
 		complain("trap flag pushed after str");
 	if (FLAGS_AFTER("smsw %%eax") & EFLAGS_TF)
 		complain("trap flag pushed after smsw");
+	if (flags_after_cpuid() & EFLAGS_TF)
+		complain("trap flag pushed after cpuid");
 	if (io_allowed && FLAGS_AFTER("cli") & EFLAGS_TF)
 		complain("trap flag pushed after cli");
 	if (io_allowed && FLAGS_AFTER("sti") & EFLAGS_TF)
