@@ -32,6 +32,12 @@ figure() { # FILE WORD
 	sed -n "s/^bursts:.* \([0-9]*\) $2.*/\1/p" "$1" | tail -1 | grep . || echo 0
 }
 
+# Whether the bursts whose figures FILE has were single steps to the last: some hypervisors give debug
+# registers that never strike, and then no breakpoint helps through a system call.
+all_single() { # FILE
+	[ "$(figure "$1" steps)" -gt 0 ] && [ "$(figure "$1" single)" -eq "$(figure "$1" steps)" ]
+}
+
 step_needs() { # PROGRAM...
 	local program
 	for program; do

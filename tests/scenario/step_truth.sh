@@ -53,6 +53,10 @@ take() { # WORKLOAD KIND OPTIONS BURSTS
 goes_through() { # WORKLOAD KIND
 	local all cut
 	[ "$1" = flow_calls ] && [ "$2" != steps_8 ] || return 0
+	if all_single "$work/figures"; then
+		skip "step_truth_goes_through_$2" "no breakpoint strikes here"
+		return
+	fi
 	all=$(figure "$work/figures" bursts)
 	cut=$(sed -n 's/.*; ends.* 1:\([0-9]*\).*; drops.*/\1/p' "$work/figures" | grep . || echo 0)
 	if [ $((cut * 4)) -le "$all" ]; then

@@ -20,7 +20,14 @@ watch() { # NAME OPTIONS WORKLOAD ARGUMENTS... AMOUNT
 			return
 		fi
 		bursts=$(figure "$work/figures" bursts)
-		case $* in *calls_watch*) [ "$(figure "$work/figures" restarts)" -gt 0 ] || bursts=0 ;; esac
+		case $* in *calls_watch*)
+			if all_single "$work/figures"; then
+				skip "$name" "no breakpoint strikes here, so none leads through a call"
+				return
+			fi
+			[ "$(figure "$work/figures" restarts)" -gt 0 ] || bursts=0
+			;;
+		esac
 		amount=$((amount < 64 ? 2 * amount : amount))
 	done
 	if [ "$bursts" -gt 0 ]; then
