@@ -32,6 +32,15 @@ holds() { # TRUTH VALUE LOW HIGH
 }
 is_narrow() { awk -v l="$2" -v h="$3" 'BEGIN { exit !(h - l < 0.4) }'; }
 
+# Where no breakpoint strikes, a window is a stop for each instruction, and a thread or process that lives for
+# a millisecond may have ended before its first: then top says that no path of it was seen.
+breakpoints=$("$ctl" doctor --json | python3 -c 'import json, sys
+print([row["value"] for row in json.load(sys.stdin) if row["fact"] == "breakpoints"][0])')
+is_unseen() { # DB
+	[ "$breakpoints" = none ] && [ "$(runs_of "$1" second)" = "None None None" ] &&
+		"$ctl" --db "$1" top --by functions | grep -q "^Without a path: .* none was seen whole"
+}
+
 # A busy machine gives few bursts: then the program runs twice as long, up to eight times.
 check_runs() { # NAME OVERHEAD
 	local db=$tmp/$1-$2.db truth figure lasts
@@ -47,6 +56,8 @@ check_runs() { # NAME OVERHEAD
 	echo "${truth:-0.5}" >"$db.truth"
 	if [ -n "$truth" ] && [ -n "$figure" ] && holds "$truth" $figure && is_narrow $figure; then
 		echo "ok runs-$1-$2 (truth $truth, RUNS $figure)"
+	elif is_unseen "$db"; then
+		echo "skip runs-$1-$2: no breakpoint strikes here, and top says that half of it was never seen"
 	else
 		echo "not ok runs-$1-$2: truth ${truth:-none}, RUNS ${figure:-none}: $(tail -n 2 "$tmp/said" | tr '\n' ';')"
 		failed=1
