@@ -175,10 +175,24 @@ static uint64_t count_of(const json_t *object, const char *key)
 	return value > 0 ? (uint64_t)value : 0;
 }
 
+static void add_left_out(struct hub_watch *watch, const json_t *judgement)
+{
+	const uint64_t hosts = count_of(judgement, "hosts_left_out");
+
+	watch->counts.hosts_left_out += hosts;
+	watch->counts.builds_left_out += count_of(judgement, "builds_left_out");
+	if (hosts)
+		hub_note("alerts: %" PRIu64 " %s left out of what ran up to @%" PRId64
+			 ": all are too many for one judgement",
+			 hosts, pp_plural(hosts, "host is", "hosts are"), watch->until_s);
+}
+
+/* A judgement that is not written is made again, and no alert is told twice. */
 static void take_answer(struct hub_watch *watch)
 {
 	struct pathprof_store *store = hub_ingest_store(watch->ingest);
 	json_t *judgement = json_loadb(watch->child.answer, watch->child.len, 0, NULL);
+	const uint64_t left_out = watch->counts.alerts.left_out;
 	struct pathprof_error error = {""};
 	int r;
 
@@ -187,24 +201,18 @@ static void take_answer(struct hub_watch *watch)
 		pass_over(watch, "the answer is none");
 		return;
 	}
-	watch->counts.hosts_left_out += count_of(judgement, "hosts_left_out");
-	watch->counts.builds_left_out += count_of(judgement, "builds_left_out");
-	if (count_of(judgement, "hosts_left_out"))
-		hub_note("alerts: %" PRIu64 " %s left out of what ran up to @%" PRId64
-			 ": all are too many for one judgement",
-			 count_of(judgement, "hosts_left_out"),
-			 pp_plural(count_of(judgement, "hosts_left_out"), "host is", "hosts are"),
-			 watch->until_s);
 	r = hub_alerts_take(store, watch->rules, judgement, &watch->counts.alerts, &error);
 	if (r == 0)
 		r = write_judged(store, judgement, watch->until_s - watch->since_s, &error);
-	json_decref(judgement);
-	watch->counts.judged += r == 0;
-	/* It is judged again, and no alert is told twice. */
-	if (r < 0)
-		try_later(watch, error.text);
-	else
+	if (r == 0) {
+		watch->counts.judged++;
+		add_left_out(watch, judgement);
 		end_span(watch);
+	} else {
+		watch->counts.alerts.left_out = left_out;
+		try_later(watch, error.text);
+	}
+	json_decref(judgement);
 }
 
 static void follow_child(struct hub_watch *watch)
