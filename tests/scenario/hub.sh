@@ -678,4 +678,34 @@ curl -s --cacert ca/ca.pem -H 'Connection: close' "${noises[@]}" >answers 2>&1
 stop
 grep -qE '\(before it [0-9]+ refusals that are not said\)|: [0-9]+ more requests were refused' hub.log && ok "and the number of the others" || not_ok "the number of the others" "$(tail -n 3 hub.log)"
 grep -q 'ends: 0 parcels added.* 0 known, 0 refused' hub.log && ok "parcels refused are parcels" || not_ok "parcels refused" "$(tail -n 2 hub.log)"
+
+# ---------------------------------------------------------------- readers of a large fleet who do not read
+# The list of hosts is 4 MB; eight ask for it and take the beginning, as much as one may have is with the hub, and the
+# others are told to come later.
+sqlite3 hub.db "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
+	INSERT INTO parcels (store, slot, windows, host, model, kernel, os, cpus, sent_ns)
+	SELECT randomblob(16), $(($(date +%s) / 300 * 300)), 1, printf('%.200c%d', 'x', i), '', '', '', 1, 1 FROM n"
+start
+python3 - "$port" >got 2>said <<'END' && ok "lists of hosts that nobody reads take no more than their share" || not_ok "lists of hosts" "$(cat got; tail -n 1 said)"
+import collections, socket, ssl, sys
+context = ssl.create_default_context(cafile="ca/ca.pem")
+context.load_cert_chain("ca/reader.pem", "ca/reader-key.pem")
+
+def ask():
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+    s.connect(("127.0.0.1", int(sys.argv[1])))
+    s = context.wrap_socket(s, server_hostname="127.0.0.1")
+    s.sendall(b"GET /v1/hosts HTTP/1.1\r\nHost: x\r\n\r\n")
+    return s, s.recv(4096)
+
+asked = [ask() for _ in range(8)]
+statuses = collections.Counter(head.split()[1] for _, head in asked)
+print(statuses)
+assert 1 <= statuses[b"200"] <= 4 and statuses[b"429"] == 8 - statuses[b"200"], statuses
+assert all(b"retry-after" in head.lower() for _, head in asked if b" 429 " in head)
+END
+for _ in $(seq 600); do curl -s --cacert ca/ca.pem "${reader[@]}" -o got -w '%{http_code}' "$url/v1/hosts" | grep -q 200 && break; sleep 0.1; done
+[ "$(wc -c <got)" -gt 3500000 ] && ok "and come when these are gone" || not_ok "a list of hosts" "$(head -c 300 got)"
+stop
 exit $failed

@@ -446,6 +446,24 @@ static enum MHD_Result send_profile(struct hub *hub, struct MHD_Connection *conn
 	return send_bytes(connection, status, "application/octet-stream", bytes, len);
 }
 
+/* All hosts or all alerts: as large as the fleet, so it counts as a parcel does. */
+static enum MHD_Result send_list(struct hub *hub, struct MHD_Connection *connection,
+				 struct request *request, json_t *list)
+{
+	char *text = list ? json_dumps(list, JSON_COMPACT) : NULL;
+	size_t len = text ? strlen(text) : 0;
+	const char *why;
+	unsigned int status = judge_room(hub, request, len, &why);
+
+	json_decref(list);
+	if (status != MHD_HTTP_OK) {
+		free(text);
+		return refuse(hub, connection, request, status, why);
+	}
+	take_room(hub, request, len);
+	return send_bytes(connection, status, "application/json", text, len);
+}
+
 void hub_request_on_profile(struct hub_pgo_job *job)
 {
 	MHD_resume_connection(job->waits);
@@ -588,6 +606,8 @@ static enum MHD_Result finish(struct hub *hub, struct MHD_Connection *connection
 					   &answer);
 	if (status != MHD_HTTP_OK)
 		say_refusal(hub, connection, &request->peer, status, error_in(answer));
+	else if (routes[route].reads)
+		return send_list(hub, connection, request, answer);
 	return send_answer(connection, status, answer);
 }
 

@@ -34,7 +34,7 @@ struct hub {
 	struct MHD_Daemon *daemon;
 	char *certificate, *key, *ca;
 	struct client clients[CONNECTIONS_MAX];
-	size_t bodies_bytes; /* of all requests, and of parcels that answer them */
+	size_t bodies_bytes; /* of all requests, and of what readers are answered */
 	uint64_t denied_cnt; /* requests of who may not ask */
 	struct hub_refusals refusals;
 };
