@@ -62,9 +62,9 @@ static void put_quoted(const char *text, FILE *to)
 
 void pp_tell_put_db(const struct pp_config *config, FILE *to)
 {
-	const char *path = config->db_path;
+	char path[PP_CONFIG_PATH_MAX];
 
-	if (!path[0] || !strcmp(path, SYSTEM_DB))
+	if (pp_config_db_path(config, path, sizeof(path)) < 0 || !strcmp(path, SYSTEM_DB))
 		return;
 	fputs(" --db ", to);
 	if (pp_tell_is_plain(path))

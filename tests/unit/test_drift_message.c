@@ -99,7 +99,11 @@ static void expect_db(const char *db, const char *option)
 
 static void test_database(void)
 {
+	setenv("STATE_DIRECTORY", "/var/lib/pathprof", 1);
 	expect_db("", "");
+	setenv("STATE_DIRECTORY", "/var/lib/pathprof-web", 1);
+	expect_db("", " --db /var/lib/pathprof-web/profile.db");
+	unsetenv("STATE_DIRECTORY");
 	expect_db("/var/lib/pathprof/profile.db", "");
 	expect_db("/srv/paths/web-1.db", " --db /srv/paths/web-1.db");
 	expect_db("/srv/our paths/p.db", " --db '/srv/our paths/p.db'");
