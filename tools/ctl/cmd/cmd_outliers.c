@@ -253,6 +253,16 @@ static void say_how(const struct question *q)
 		       pp_plural(few_samples, "time", "times"), PATHPROF_FLEET_SAMPLES_MIN);
 }
 
+/* More samples help where hosts are enough. */
+static const char *none_judged(const struct question *q)
+{
+	for (size_t i = 0; i < q->of.groups.cnt; i++)
+		if (q->of.groups.list[i].member_cnt + q->of.groups.list[i].few_cnt >=
+		    PATHPROF_FLEET_HOSTS_MIN)
+			return "no program can be judged: ask of a longer time, by --since";
+	return "no program can be judged: each build ran on fewer than three hosts";
+}
+
 /* No host is known to behave like the rest where no program was judged. */
 static const char *nothing_found(const struct question *q)
 {
@@ -263,8 +273,7 @@ static const char *nothing_found(const struct question *q)
 	if (!q->of.groups.cnt)
 		return "no program was seen there: ask of a longer time, by --since, or leave a "
 		       "filter out";
-	return judged ? "no host behaves otherwise than the rest"
-		      : "no program can be judged: ask of a longer time, by --since";
+	return judged ? "no host behaves otherwise than the rest" : none_judged(q);
 }
 
 static int answer(struct question *q)
