@@ -66,7 +66,7 @@ static const struct table_column columns[] = {
 	{"BRANCHES", TABLE_RIGHT},
 	{"PATHS", TABLE_RIGHT},
 	{"HELD", TABLE_RIGHT},
-	{"DROPS", TABLE_SHRINK | TABLE_SPARE},
+	{"DROPS", TABLE_SHRINK | TABLE_SPARE | TABLE_LIST},
 };
 
 const struct view view_windows = {

@@ -169,14 +169,14 @@ char *text_shorten_list(const char *text, unsigned int width)
 {
 	const char *gap = gap_text();
 	unsigned int gap_width = text_width(gap);
-	size_t len, end;
+	size_t end;
 
 	if (text_width(text) <= width || width <= gap_width)
 		return text_shorten(text, width);
-	len = end = head_len(text, width - gap_width);
+	end = head_len(text, width - gap_width);
 	while (end >= 2 && memcmp(text + end - 2, ", ", 2) != 0)
 		end--;
-	return ctl_printf("%.*s%s", (int)(end >= 2 ? end : len), text, gap);
+	return ctl_printf("%.*s%s", (int)(end >= 2 ? end : 0), text, gap);
 }
 
 void text_bar(char *out, size_t size, double part, double whole, unsigned int width)

@@ -60,7 +60,7 @@ static const struct table_column columns[] = {
 	{"EDGES", TABLE_RIGHT | TABLE_SPARE},
 	{"PLACES", TABLE_RIGHT | TABLE_SPARE},
 	{"WORKLOADS", TABLE_RIGHT | TABLE_SPARE},
-	{"DROPS", TABLE_SHRINK | TABLE_SPARE},
+	{"DROPS", TABLE_SHRINK | TABLE_SPARE | TABLE_LIST},
 };
 
 void parcel_table_init(struct table *table)

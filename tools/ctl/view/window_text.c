@@ -37,9 +37,9 @@ char *window_drops_text(const struct pathprof_totals *totals)
 	for (unsigned int i = 0; i < PATHPROF_DROP_CNT; i++) {
 		if (!totals->drops[i] || at >= sizeof(text) - 1)
 			continue;
-		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s:%" PRIu64, at ? " " : "",
-				       or_unknown(pathprof_drop_name((enum pathprof_drop)i)),
-				       totals->drops[i]);
+		at += (size_t)snprintf(
+			text + at, sizeof(text) - at, "%s%s:%" PRIu64, at ? ", " : "",
+			or_unknown(pathprof_drop_name((enum pathprof_drop)i)), totals->drops[i]);
 	}
 	return ctl_strdup(at ? text : "-");
 }
