@@ -410,4 +410,7 @@ PATH=/usr/bin:/bin
 [ "$status" = 1 ] || fail "without graphviz: exit status $status"
 grep -q 'apt install graphviz' said || fail "no word about graphviz"
 [ ! -e none.svg ] || fail "a picture that failed was written"
+# A file is not called what it is not.
+! "$ctl" cfg "$start" -o none.png >got 2>said && grep -q 'writes .svg, .dot, .json and .txt' said && [ ! -e none.png ] || fail "cfg -o none.png: $(cat said)"
+"$ctl" cfg "$start" -o named.json >got 2>said && python3 -m json.tool named.json >/dev/null || fail "cfg -o named.json: $(cat said)"
 finish

@@ -13,6 +13,7 @@
 #include "../function/counted.h"
 #include "../text/cleanup.h"
 #include "../text/output.h"
+#include "../text/text.h"
 #include "../untested/tested.h"
 #include "base/plural.h"
 
@@ -23,11 +24,33 @@ enum form {
 	FORM_JSON,
 };
 
-static bool ends_in(const char *text, const char *end)
+/* "": a name without an ending, or none. */
+static const char *ending_of(const char *file)
 {
-	size_t len = strlen(text), end_len = strlen(end);
+	const char *name = file ? text_base_name(file) : "";
+	const char *dot = strrchr(name, '.');
 
-	return len > end_len && !strcmp(text + len - end_len, end);
+	return dot && dot > name ? dot : "";
+}
+
+/* A name says the form where nothing else does. A file must not be called what it is not. */
+static int form_of_name(const char *file, enum form *ret_form)
+{
+	const char *end = ending_of(file);
+
+	if (!strcmp(end, ".svg"))
+		*ret_form = FORM_SVG;
+	else if (!strcmp(end, ".dot"))
+		*ret_form = FORM_DOT;
+	else if (!strcmp(end, ".json"))
+		*ret_form = FORM_JSON;
+	else if (!*end || !strcmp(end, ".txt"))
+		*ret_form = FORM_TEXT;
+	else
+		return ctl_fail("-o %s: cfg writes .svg, .dot, .json and .txt: choose one of "
+				"these, or say what the file holds by --format or --json",
+				file);
+	return CTL_OK;
 }
 
 /* What --format says, else what the file is called. */
@@ -37,13 +60,11 @@ static int form_of(const struct ctl_options *options, enum form *ret_form)
 
 	if (options->json && format)
 		return ctl_usage(options, "--json and --format exclude each other");
-	if (!format && options->output && ends_in(options->output, ".svg"))
-		format = "svg";
-	if (!format && options->output && ends_in(options->output, ".dot"))
-		format = "dot";
+	if (!format && !options->json)
+		return form_of_name(options->output, ret_form);
 	if (options->json)
 		*ret_form = FORM_JSON;
-	else if (!format || !strcmp(format, "text"))
+	else if (!strcmp(format, "text"))
 		*ret_form = FORM_TEXT;
 	else
 		*ret_form = strcmp(format, "dot") ? FORM_SVG : FORM_DOT;
