@@ -122,6 +122,7 @@ PATHPROF_DIR=more ./numbers 20 >/dev/null
 hot=$(jq -r '.[0].label' paths.json)
 "$ctl" show "$hot" --db numbers.db --json >shown.json
 "$ctl" show "$hot" --db numbers.db >shown
+grep -q '^  runs  *[0-9.]*%$' shown && ok "an exact share has no interval" || not_ok "an exact share has no interval" "$(grep '^  runs' shown)"
 number=${hot##*:} function=${hot%:*}
 want=$("$lab" counts --top 100 counts/*.ppraw |
 	awk -v p=":$number" -v n="$(jq .samples shown.json)" '$2 == n && index($3, p) { getline; gsub(/.*\.c:/, ""); print; exit }')

@@ -154,15 +154,21 @@ static void print_number(FILE *out, const struct path *path)
 				: "");
 }
 
+/* An exact share has no interval. */
 static void print_share(FILE *out, const char *name, const struct pathprof_share *share)
 {
-	if (isnan(share->value))
+	const enum ctl_style style = ctl_share_style(share->value);
+
+	if (isnan(share->value)) {
 		fprintf(out, "  %-8s  not known\n", name);
-	else
-		fprintf(out, "  %-8s  %s%.2f%%%s  (95%% interval %.2f%% to %.2f%%)\n", name,
-			ctl_style_on(ctl_share_style(share->value)), 100 * share->value,
-			ctl_style_off(ctl_share_style(share->value)), 100 * share->low,
+		return;
+	}
+	fprintf(out, "  %-8s  %s%.2f%%%s", name, ctl_style_on(style), 100 * share->value,
+		ctl_style_off(style));
+	if (share->low < share->high)
+		fprintf(out, "  (95%% interval %.2f%% to %.2f%%)", 100 * share->low,
 			100 * share->high);
+	fputc('\n', out);
 }
 
 static void print_rates(FILE *out, const struct measure *measure, double runs)
