@@ -321,7 +321,7 @@ int main(int argc, char **argv)
 	char line[8192];
 	int places = 0;
 
-	for (int i = 0; i < atoi(argv[argc - 1]); i++) {
+	for (int i = 0; i < atoi(argv[1]); i++) {
 		void *library = dlopen("./library.so", RTLD_NOW | (i % 2 ? RTLD_LOCAL : RTLD_GLOBAL));
 		void (*step)(unsigned int) = NULL;
 
@@ -332,6 +332,8 @@ int main(int argc, char **argv)
 		step(1);
 		if (dlclose(library))
 			return 3;
+		if (argc > 2 && system(argv[2]))
+			return 4;
 	}
 	FILE *maps = fopen("/proc/self/maps", "r");
 	while (maps && fgets(line, sizeof(line), maps))
@@ -353,6 +355,22 @@ for again in again_counted again_plain; do
 		ok "a library that comes and goes 200 times leaves one place ($again)"
 	else
 		not_ok "a library that comes and goes ($again)" "$places places, $sum of 200; $(head -n 1 said)"
+	fi
+done
+# Its file is moved, removed or cut off in between; or a filter kills whoever has a process's memory read. A file
+# that was cut off has no head any more, so its place stays.
+for what in "moved 1 mv counts/* moved" "removed 1 rm counts/*" "cut 20 truncate -s 0 counts/*" "filtered 1"; do
+	read -r what want command <<<"$what"
+	rm -rf counts moved
+	mkdir counts moved
+	program=(./again_plain 20)
+	[ "$what" = filtered ] && program=(./killed_at 310 "${program[@]}") || program+=("$command")
+	places=$(PATHPROF_DIR=counts "${program[@]}" 2>said)
+	status=$?
+	if [ $status -eq 0 ] && [ "$places" = "$want" ] && [ ! -s said ]; then
+		ok "places of a library whose files are $what: $places"
+	else
+		not_ok "places of a library whose files are $what" "status $status, ${places:-no} places; $(head -n 1 said)"
 	fi
 done
 # Threads that such a library makes have counters of their own: all is in the file, though _exit() runs no destructor.

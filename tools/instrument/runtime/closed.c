@@ -3,13 +3,12 @@
  * A closed object, as dlclose() leaves it: its file of counts stays mapped, for at the end of the
  * process, where the same destructor runs, other threads go on counting there. An object that is
  * loaded once more finds it by its name in /proc/self/maps and takes it away: its code is gone, so
- * nobody counts there any more. So a library that comes and goes has one such place at most.
+ * nobody counts there any more. So a library that comes and goes has one such place at most,
+ * wherever its files are moved to or removed, unless they get other names.
  *
- * Workload: a walk over the mappings each time an object is loaded that was here before. Locking:
- * the dynamic linker's, which loads one object at a time.
+ * Workload: a walk over the mappings each time a library is loaded. Locking: the dynamic linker's,
+ * which loads one object at a time.
  */
-#include <sys/uio.h>
-
 #include "counts.h"
 #include "kernel.h"
 
@@ -51,21 +50,14 @@ static bool has_name(const char *text, const char *name, size_t bytes)
 	return false;
 }
 
-/* Read by the kernel: the file may have been cut off by somebody, and a look at it would be a
- * SIGBUS. */
+/* The file may have been cut off by somebody, and a look at it would be a SIGBUS. */
 static bool is_closed(uint64_t place)
 {
-	struct pathprof_counts_head head;
-	const size_t bytes = offsetof(struct pathprof_counts_head, build_id_bytes);
-	struct iovec here = {&head, bytes};
-	struct iovec there = {(void *)place, bytes}; /* NOLINT(performance-no-int-to-ptr) */
-	int pid = kernel_pid();
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr) */
+	const struct pathprof_counts_head *head = (const struct pathprof_counts_head *)place;
 
-	head.magic = head.pid = head.state = 0;
-	return kernel_call(SYS_process_vm_readv, pid, (long)&here, 1, (long)&there, 1, 0) ==
-		       (long)bytes &&
-	       head.magic == PATHPROF_COUNTS_MAGIC && head.pid == (uint64_t)pid &&
-	       head.state == PATHPROF_COUNTS_CLOSED;
+	return kernel_can_read(head) && head->magic == PATHPROF_COUNTS_MAGIC &&
+	       head->pid == (uint64_t)kernel_pid() && head->state == PATHPROF_COUNTS_CLOSED;
 }
 
 /* "FROM-TO rw-s ... PATH" */

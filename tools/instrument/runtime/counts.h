@@ -101,6 +101,8 @@ static inline uint64_t counts_image_bytes(void)
 	return (uintptr_t)__stop_pathprof_counters - (uintptr_t)__start_pathprof_counters;
 }
 
+/* This ELF object is the program itself, not a library. */
+bool counts_is_program(void);
 /* Fills in the build-id and the path of this ELF object. */
 void counts_name_object(struct pathprof_counts_head *head);
 

@@ -207,12 +207,12 @@ static int create(const struct pathprof_counts_head *head)
 	int fd = -EEXIST;
 
 	at = put_number(put(at, "."), head->pid);
+	/* A library may have been loaded before. */
+	if (!file.head && !counts_is_program())
+		counts_unmap_closed(&file.path[name], at - name);
 	for (uint64_t n = 0; fd == -EEXIST && n < NAMES_MAX; n++) {
 		put(n ? put_number(put(at, "-"), n) : at, ".ppraw");
 		fd = create_unfinished();
-		/* It may have been loaded before. */
-		if (fd == -EEXIST && n == 0)
-			counts_unmap_closed(&file.path[name], at - name);
 	}
 	return fd;
 }

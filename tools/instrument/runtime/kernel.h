@@ -165,6 +165,16 @@ static inline uint64_t kernel_hold_signals(void)
 	return before;
 }
 
+/*
+ * Whether eight bytes can be read. The kernel reads a set of signals there before it sees that -1
+ * is no operation, and changes nothing. A filter of calls that lets kernel_hold_signals() through
+ * lets this call through.
+ */
+static inline bool kernel_can_read(const void *place)
+{
+	return kernel_call(SYS_rt_sigprocmask, -1, (long)place, 0, 8, 0, 0) != -EFAULT;
+}
+
 static inline void kernel_let_signals(uint64_t before)
 {
 	kernel_call(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, (long)&before, 0, 8, 0, 0);

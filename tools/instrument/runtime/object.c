@@ -60,7 +60,7 @@ static void take_build_id(struct pathprof_counts_head *head, const char *notes, 
 	}
 }
 
-static bool is_program(void)
+bool counts_is_program(void)
 {
 	return getauxval(AT_PHDR) == (unsigned long)headers();
 }
@@ -96,7 +96,7 @@ void counts_name_object(struct pathprof_counts_head *head)
 	for (int i = 0; i < __ehdr_start.e_phnum; i++)
 		if (h[i].p_type == PT_NOTE)
 			take_build_id(head, load_bias() + h[i].p_vaddr, h[i].p_memsz);
-	if (is_program())
+	if (counts_is_program())
 		take_program_name(head);
 	else
 		dl_iterate_phdr(take_name, head);
