@@ -507,6 +507,16 @@ for mode in "-O2" "-O1 --pathprof-cut=calls" "-O2 --pathprof-late"; do
 	# shellcheck disable=SC2086 # a list of words
 	cc=$build/bin/pathprof-c++ exact "exceptions $mode" "$workloads/counting_throws.cpp" $mode
 done
+# Paths that go on into callees go on where an exception lands, too.
+rm -rf counts
+mkdir counts
+"$build/bin/pathprof-c++" -O2 "$workloads/counting_throws.cpp" -o throwing && PATHPROF_DIR=counts ./throwing >out &&
+	"$build/bin/pathprofctl" import -F counts -o throwing.db counts/*.ppraw --no-report &&
+	"$build/bin/pathprofctl" interesting --hot 1000000 --db throwing.db -o throwing.ran 2>said || not_ok "exceptions" "$(tail -n 1 said)"
+for depth in 1 3; do
+	cc=$build/bin/pathprof-c++ exact "exceptions across calls, $depth deep" "$workloads/counting_throws.cpp" -O2 \
+		--pathprof-interprocedural="throwing.ran,depth=$depth"
+done
 
 # A call that may throw, in a frame with something to clean up, cuts like any other.
 cat >leaves.cpp <<'END'
