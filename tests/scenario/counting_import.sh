@@ -149,6 +149,41 @@ mv elsewhere numbers
 	jq -e '.figures | .exact and .kl_corrected_bits == .kl_bits and .kl_chance_bits == 0 and .kl_low_bits == null and .kl_high_bits == null' compared.json >/dev/null &&
 	ok "runs are compared exactly" || not_ok "runs are compared exactly" "$(tail -n 1 said) $(jq -c .figures compared.json)"
 
+# Threads that pthread_create() did not make share counters, and whoever reads the counts is told.
+cat >shared.c <<'EOF'
+#include <threads.h>
+static volatile unsigned seen;
+static int count(void *argument)
+{
+	for (unsigned i = 0; i < 100; i++)
+		seen += i % 3 == 0;
+	return argument != 0;
+}
+int main(void)
+{
+	thrd_t thread;
+
+	return thrd_create(&thread, count, 0) != thrd_success || thrd_join(thread, 0) != thrd_success;
+}
+EOF
+mkdir sharing
+"$cc" -g -O1 -pthread shared.c -o shared && PATHPROF_DIR=sharing ./shared && PATHPROF_DIR=sharing ./shared || not_ok "shared counters" "it is not built, or fails"
+"$ctl" import -F counts -o shared.db sharing/*.ppraw --no-report 2>/dev/null
+hot=$("$ctl" paths --json --db shared.db | jq -r '.[0] | .function + ":" + (.number | tostring)')
+"$ctl" combine window:1 window:2 --db shared.db -o sum.db >said 2>&1 || not_ok "shared counters: combine" "$(tail -n 1 said)"
+while read -r db verb; do
+	# shellcheck disable=SC2086 # a list of words
+	"$ctl" $verb --db "$db" >told 2>&1
+	grep -q 'nearly exact.*threads shared counters' told && ok "shared counters: $verb" || not_ok "shared counters: $verb" "$(head -n 3 told | paste -sd ';')"
+done <<END
+shared.db paths
+shared.db show $hot
+shared.db compare window:1 window:2
+shared.db export -F folded -o folded
+sum.db paths
+END
+[ "$("$ctl" compare window:1 window:2 --db shared.db --json | jq .figures.exact)" = false ] && ok "shared counters: compare --json" || not_ok "shared counters: compare --json" "exact"
+
 # The picture of a function: lines run as often as gcc's own counters have it, and what goes into a
 # block goes out of it. The run that was killed is left out, as gcc has no counts of it.
 "$ctl" import -F counts -o tested.db "${whole[@]}" >/dev/null 2>&1

@@ -36,7 +36,8 @@ enum pathprof_drop {
 	PATHPROF_DROP_BUDGET,  /* sample passed over: the overhead budget was spent */
 	PATHPROF_DROP_TRACKER_LOST, /* mapping events lost by the kernel */
 	PATHPROF_DROP_BUSY,         /* the source was at work on another just then, or when another
-				       length was set */
+				       length was set; of exact counts, runs whose threads
+				       shared counters: some counts may be missing */
 	PATHPROF_DROP_REFUSED,      /* windows of taken branches that do not fit their code */
 	PATHPROF_DROP_KERNEL,   /* target was in a system call when it was stopped: its window would
 				   not begin where the sample was taken */

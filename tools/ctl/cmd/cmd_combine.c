@@ -228,6 +228,8 @@ static void stamp(struct pathprof_profile *profile, const struct inputs *inputs,
 	profile->horizon = first ? first->measure.horizon : 0;
 	profile->weighed = first && first->measure.kind == PATHPROF_KIND_WEIGHED;
 	profile->totals.bursts = bursts_of(profile, inputs, method);
+	for (size_t i = 0; is_exact(inputs, method) && i < inputs->cnt; i++)
+		profile->totals.drops[PATHPROF_DROP_BUSY] += inputs->sides[i].measure.shared_cnt;
 }
 
 static int write_window(const char *file, const struct pathprof_profile *profile,

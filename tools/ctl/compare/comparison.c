@@ -98,6 +98,7 @@ static int set_drift(struct comparison *c)
 	int r;
 
 	c->exact = measure_is_exact(&c->a->measure) && measure_is_exact(&c->b->measure);
+	c->nearly = c->exact && (c->a->measure.shared_cnt || c->b->measure.shared_cnt);
 	if (c->exact) {
 		set_exact_drift(c);
 		return 0;

@@ -33,6 +33,7 @@ struct comparison {
 	const struct side *a, *b;
 	struct side_match match;
 	struct pathprof_relative_entropy kl;
+	bool nearly;  /* exact but for counts that are missing, as threads shared counters */
 	bool exact;   /* both are exact counts: drift is D itself, and no chance in it */
 	bool counted; /* else both are counts of samples, so drift says how sure D is */
 	struct pathprof_drift drift;

@@ -93,7 +93,10 @@ int comparison_draw(const struct comparison *comparison, const char *file)
 				     c->drift.kl_high_bits, 100 * c->overlap);
 	else
 		figures = ctl_printf("D(B||A) %.4f bits%s; overlap %.1f%%", c->kl.bits,
-				     c->exact ? ", exact" : "", 100 * c->overlap);
+				     c->nearly  ? ", nearly exact"
+				     : c->exact ? ", exact"
+						: "",
+				     100 * c->overlap);
 	svg_text(&svg, 16, 24, SVG_START, BOLD ";font-size:15px", 100, title);
 	svg_text(&svg, 16, 44, SVG_START, GREY, 0, figures);
 	svg_text(&svg, WIDTH - 16, 24, SVG_END, GREY, 0,

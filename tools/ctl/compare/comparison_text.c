@@ -66,7 +66,8 @@ static void print_figure(const struct comparison *c, FILE *out)
 	else if (measure_of(c)->kind == PATHPROF_KIND_ANY)
 		fputs("as the files have them\n\n", out);
 	else if (c->exact)
-		fputs("exact, each path that ran counts once\n\n", out);
+		fprintf(out, "%s, each path that ran counts once\n\n",
+			c->nearly ? "nearly exact" : "exact");
 	else
 		fprintf(out, "each %s counts %s\n\n",
 			edges ? "taken branch that was seen" : "path that was seen whole",
@@ -80,6 +81,11 @@ static void print_divergence(const struct comparison *c, FILE *out)
 	const struct pathprof_drift *d = &c->drift;
 
 	fprintf(out, "relative entropy D(B||A)  %.4f bits\n", c->kl.bits);
+	if (c->nearly) {
+		fputs("  nearly exact            threads shared counters: counts may be missing\n",
+		      out);
+		return;
+	}
 	if (c->exact) {
 		fputs("  exact                   nothing was sampled, so nothing of it is chance\n",
 		      out);
@@ -404,7 +410,7 @@ static void add_drift(json_t *object, const struct comparison *c)
 				 c->drift.kl_low_bits, c->drift.kl_high_bits};
 
 	/* No interval stands by what is exact. */
-	json_add(object, "exact", json_boolean(c->exact));
+	json_add(object, "exact", json_boolean(c->exact && !c->nearly));
 	for (size_t i = 0; i < 4; i++) {
 		if (c->counted || (c->exact && i < 2))
 			json_add_real(object, names[i], values[i]);

@@ -294,6 +294,7 @@ static int add_run(struct counts_import *import, const struct pathprof_counts_ru
 	/* Paths that ran and have no count of their own: the window is not whole. */
 	import->profile.totals.drops[PATHPROF_DROP_TABLE_FULL] =
 		import->cold_cnt + import->lost_cnt - left_out_before;
+	import->profile.totals.drops[PATHPROF_DROP_BUSY] = run->shared_cnt || run->crowded_cnt;
 	r = pathprof_store_add_window(import->store, &import->profile, &window, &import->error);
 	if (r < 0)
 		return r;

@@ -24,6 +24,7 @@ static int add_window(void *context, const struct pathprof_window_row *row)
 	measure->bursts += row->totals.bursts;
 	measure->paths += row->totals.paths;
 	measure->branches += row->totals.branches;
+	measure->shared_cnt += row->totals.drops[PATHPROF_DROP_BUSY];
 	lost_add(&measure->lost, &row->totals);
 	measure->horizon = greater(measure->horizon, row->horizon);
 	measure->taken_wanted = greater(measure->taken_wanted, row->taken_wanted);
@@ -51,6 +52,11 @@ bool measure_is_exact(const struct measure *measure)
 {
 	return measure->kind == PATHPROF_KIND_BRANCHES && !measure->bursts && !measure->branches &&
 	       measure->paths;
+}
+
+bool measure_is_nearly_exact(const struct measure *measure)
+{
+	return measure_is_exact(measure) && measure->shared_cnt;
 }
 
 /* Counts of another tool, of which nobody knows whether it sampled. */
@@ -82,6 +88,9 @@ char *measure_bursts(const struct measure *measure)
 
 	if (!measure_figure(measure))
 		return ctl_strdup("");
+	if (measure_is_nearly_exact(measure))
+		return ctl_strdup("nearly exact counts: threads shared counters, so some may be "
+				  "missing");
 	if (measure_is_exact(measure))
 		return ctl_strdup("exact counts, of every path that ran");
 	if (is_of_branches(measure))

@@ -19,6 +19,7 @@
 struct measure {
 	enum pathprof_window_kind kind;
 	uint64_t windows, bursts, paths, branches;
+	uint64_t shared_cnt; /* runs of exact counts whose threads shared counters */
 	struct lost lost;
 	uint32_t horizon, taken_wanted, clock_hz; /* the greatest */
 	bool mixed;                               /* horizons or clocks of windows differ */
@@ -32,6 +33,8 @@ int measure_load(struct measure *ret_measure, struct pathprof_store *store,
 
 /* Every path was counted, by its program or a tracer: nothing was sampled, there is no chance. */
 bool measure_is_exact(const struct measure *measure);
+/* Exact counts, of which some may be missing, since threads shared counters. */
+bool measure_is_nearly_exact(const struct measure *measure);
 /* RUNS, or SHARE of old windows; NULL: nothing was selected. */
 const char *measure_figure(const struct measure *measure);
 /* "865 bursts of up to 1024 instructions, weighed by the clock"; "" when nothing was selected. */
