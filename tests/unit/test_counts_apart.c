@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define COUNTER_CNT 8
 
@@ -341,6 +342,147 @@ static void test_refused(void)
 	pathprof_counted_free(apart);
 }
 
+/* ---------------------------------------------------------------- what is made up */
+
+/* The answers of a process apart that somebody has taken over. */
+static struct {
+	size_t sums_bytes;
+	uint32_t run_bytes;
+	int32_t code;
+	int64_t begin_ns, end_ns;
+	bool dies;
+} lie;
+
+static void honestly(void)
+{
+	memset(&lie, 0, sizeof(lie));
+	lie.sums_bytes = COUNTED_PROGRAM_IMAGE_BYTES;
+	lie.run_bytes = sizeof(struct pathprof_counts_run);
+}
+
+static void make_up_sums(struct pathprof_apart_message *m, int fd)
+{
+	static const char zeros[40000];
+
+	m->code = write(fd, zeros, lie.sums_bytes) == (ssize_t)lie.sums_bytes ? 0 : -EIO;
+	m->bytes = 0;
+	close(fd);
+}
+
+static void make_up_run(struct pathprof_apart_message *m)
+{
+	struct pathprof_counts_run run = {.begin_ns = lie.begin_ns, .end_ns = lie.end_ns};
+
+	if (lie.dies)
+		abort();
+	memset(run.object, 'x', sizeof(run.object));
+	memcpy(m->text, &run, sizeof(run));
+	m->bytes = lie.run_bytes;
+	m->code = lie.code;
+}
+
+static void make_up(struct pathprof_apart_message *m, int fd)
+{
+	if (m->kind == PP_ASK_SUMS)
+		return make_up_sums(m, fd);
+	pp_counted_reader.answer(m, fd);
+	if (m->kind == PP_ASK_COUNTS)
+		make_up_run(m);
+}
+
+/* Of what the process makes up now. */
+static int add_made_up(struct pathprof_counts_run *ret_run, struct pathprof_error *error)
+{
+	static const struct pathprof_apart_service liar = {.answer = make_up};
+	struct pathprof_counted *counted = NULL;
+	int r = pp_counted_open_by(&counted, &liar, program(), error);
+
+	CU_ASSERT_EQUAL_FATAL(r, 0);
+	r = pathprof_counted_add(counted, counts_of(COUNTED_PROGRAM_ID), ret_run, error);
+	CU_ASSERT_EQUAL(counted->image[0], 0);
+	CU_ASSERT_EQUAL(counted->hashed_cnt, 0);
+	pathprof_counted_free(counted);
+	return r;
+}
+
+/* The file of counts has four pages, of which no more than twice as many bytes come. */
+static void test_sums(void)
+{
+	const size_t image = COUNTED_PROGRAM_IMAGE_BYTES, entry = sizeof(struct pp_hashed_path);
+	const size_t most = (size_t)8 * PATHPROF_COUNTS_PAGE / entry * entry;
+	const struct {
+		size_t bytes;
+		const char *refusal; /* NULL: they are taken */
+	} sums[] = {
+		{image, NULL},
+		{0, "cannot be read apart"},
+		{image - 1, "cannot be read apart"},
+		{image + 1, "cannot be read apart"},
+		{image + entry - 1, "cannot be read apart"},
+		/* Length is no matter; that no function has such a path is. */
+		{image + entry, "a path that no function has"},
+		{image + most, "a path that no function has"},
+		{image + most + entry, "cannot be read apart"},
+	};
+
+	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++) {
+		struct pathprof_error error = {""};
+
+		honestly();
+		lie.sums_bytes = sums[i].bytes;
+		CU_ASSERT_EQUAL(add_made_up(NULL, &error), sums[i].refusal ? -EBADMSG : 0);
+		CU_ASSERT(!sums[i].refusal || strstr(error.text, sums[i].refusal));
+	}
+}
+
+static void test_runs(void)
+{
+	static const int64_t times[][3] = {
+		/* begin, end, and the beginning that is taken */
+		{5, 7, 5}, {7, 7, 7}, {8, 7, 7}, {-1, 7, 7}, {INT64_MIN, INT64_MAX, INT64_MAX},
+	};
+	struct pathprof_counts_run run;
+	struct pathprof_error error;
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		honestly();
+		lie.begin_ns = times[i][0];
+		lie.end_ns = times[i][1];
+		CU_ASSERT_EQUAL(add_made_up(&run, &error), 0);
+		CU_ASSERT_EQUAL(run.begin_ns, times[i][2]);
+		CU_ASSERT_EQUAL(run.end_ns, times[i][1]);
+		CU_ASSERT_EQUAL(strnlen(run.object, sizeof(run.object)), sizeof(run.object) - 1);
+	}
+	for (int more = -1; more <= 1; more += 2) {
+		honestly();
+		lie.run_bytes += (uint32_t)more;
+		CU_ASSERT_EQUAL(add_made_up(&run, &error), -EBADMSG);
+	}
+	honestly();
+	lie.code = 1;
+	CU_ASSERT_EQUAL(add_made_up(&run, &error), -EBADMSG);
+}
+
+/* It dies over one file, which is named, and reads no other. */
+static void test_death(void)
+{
+	static const struct pathprof_apart_service liar = {.answer = make_up};
+	struct pathprof_error error = {""};
+	struct pathprof_counted *counted = NULL;
+	const char *counts = counts_of(COUNTED_PROGRAM_ID);
+
+	honestly();
+	lie.dies = true;
+	CU_ASSERT_EQUAL_FATAL(pp_counted_open_by(&counted, &liar, program(), &error), 0);
+	for (int i = 0; i < 2; i++) {
+		error.text[0] = '\0';
+		CU_ASSERT_EQUAL(pathprof_counted_add(counted, counts, NULL, &error), -EOWNERDEAD);
+		CU_ASSERT(strstr(error.text, counts) && strstr(error.text, "leave that out"));
+		CU_ASSERT_EQUAL(counted->image[0], 0);
+	}
+	pathprof_counted_free(counted);
+}
+
 /* Whatever is read of a form is sound. */
 static int read_form(const void *form, size_t bytes)
 {
@@ -390,6 +532,9 @@ static const struct unit_test tests[] = {
 	{"a program is read the same", test_descriptions},
 	{"counts are read the same", test_counts},
 	{"what is refused is told the same", test_refused},
+	{"made-up sums are refused", test_sums},
+	{"made-up runs are mended or refused", test_runs},
+	{"a process that dies is told", test_death},
 	{"forms are checked", test_forms},
 };
 UNIT_SUITE(counts_apart, tests)

@@ -29,7 +29,8 @@ void pp_counted_apart_close(struct pp_counted_apart *apart)
 	free(apart);
 }
 
-static int new_apart(struct pp_counted_apart **ret_apart, const char *path,
+static int new_apart(struct pp_counted_apart **ret_apart,
+		     const struct pathprof_apart_service *service, const char *path,
 		     struct pathprof_error *error)
 {
 	struct pp_counted_apart *apart = calloc(1, sizeof(*apart));
@@ -39,7 +40,7 @@ static int new_apart(struct pp_counted_apart **ret_apart, const char *path,
 		apart->path = strdup(path);
 	}
 	if (!apart || !apart->path ||
-	    pathprof_apart_new(&apart->process, &pp_counted_reader, path, NULL, NULL) < 0) {
+	    pathprof_apart_new(&apart->process, service, path, NULL, NULL) < 0) {
 		pp_counted_apart_close(apart);
 		pathprof_fail(error, -ENOMEM, "%s: out of memory", path);
 		return -ENOMEM;
@@ -167,11 +168,11 @@ static int take_form(struct pathprof_counted *counted, uint64_t file_bytes)
 	return r;
 }
 
-static int fill(struct pathprof_counted *counted, int fd, const char *path,
-		struct pathprof_error *error)
+static int fill(struct pathprof_counted *counted, const struct pathprof_apart_service *service,
+		int fd, const char *path, struct pathprof_error *error)
 {
 	int64_t file_bytes = bytes_of(fd);
-	int r = new_apart(&counted->apart, path, error);
+	int r = new_apart(&counted->apart, service, path, error);
 
 	if (r < 0) {
 		close(fd);
@@ -186,8 +187,9 @@ static int fill(struct pathprof_counted *counted, int fd, const char *path,
 	return pp_counted_make_image(counted, (uint64_t)file_bytes, path, error);
 }
 
-int pathprof_counted_open_apart(struct pathprof_counted **ret_counted, const char *path,
-				struct pathprof_error *error)
+int pp_counted_open_by(struct pathprof_counted **ret_counted,
+		       const struct pathprof_apart_service *service, const char *path,
+		       struct pathprof_error *error)
 {
 	struct pathprof_counted *counted;
 	int fd = pathprof_foreign_open(PATHPROF_OWN_ROOT, path, error), r;
@@ -199,12 +201,18 @@ int pathprof_counted_open_apart(struct pathprof_counted **ret_counted, const cha
 		close(fd);
 		return pathprof_fail(error, -ENOMEM, "%s: out of memory", path);
 	}
-	r = fill(counted, fd, path, error);
+	r = fill(counted, service, fd, path, error);
 	if (r < 0)
 		pathprof_counted_free(counted);
 	else
 		*ret_counted = counted;
 	return r;
+}
+
+int pathprof_counted_open_apart(struct pathprof_counted **ret_counted, const char *path,
+				struct pathprof_error *error)
+{
+	return pp_counted_open_by(ret_counted, &pp_counted_reader, path, error);
 }
 
 /* ---------------------------------------------------------------- files of counts */
@@ -289,7 +297,7 @@ int pathprof_counts_run_apart(const char *path, struct pathprof_counts_run *ret_
 
 	if (fd < 0)
 		return fd;
-	r = new_apart(&apart, path, error);
+	r = new_apart(&apart, &pp_counted_reader, path, error);
 	if (r == 0) {
 		r = ask(apart, PP_ASK_RUN, fd, path);
 		if (r == 0)

@@ -26,6 +26,11 @@ enum pp_counted_question {
 
 extern const struct pathprof_apart_service pp_counted_reader;
 
+/* pathprof_counted_open_apart(), with another answerer than pp_counted_reader. */
+int pp_counted_open_by(struct pathprof_counted **ret_counted,
+		       const struct pathprof_apart_service *service, const char *path,
+		       struct pathprof_error *error);
+
 /* -errno of the stream. */
 int pp_form_write(struct pathprof_counted *counted, FILE *out);
 /* Fills all but the image and the copies of functions. -EBADMSG, -ENOMEM. */
