@@ -196,4 +196,15 @@ if with "$following" 2>said && grep -q "caller.c: 1 functions are not those that
 else
 	not_ok "a function that has changed is told" "$(head -n 1 said)"
 fi
+# Paths that go on into callees go on where an exception lands, too.
+rm -rf counts
+mkdir counts
+"$build/bin/pathprof-c++" -O2 "$here/../workloads/counting_throws.cpp" -o throwing && PATHPROF_DIR=counts ./throwing >out &&
+	"$build/bin/pathprofctl" import -F counts -o throwing.db counts/*.ppraw --no-report &&
+	"$build/bin/pathprofctl" interesting --hot 1000000 --db throwing.db -o throwing.ran 2>said || not_ok "exceptions" "$(tail -n 1 said)"
+for depth in 1 3; do
+	cc=$build/bin/pathprof-c++ exact "exceptions across calls, $depth deep" "$here/../workloads/counting_throws.cpp" -O2 \
+		--pathprof-interprocedural="throwing.ran,depth=$depth"
+done
+
 exit $failed
