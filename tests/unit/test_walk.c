@@ -72,7 +72,7 @@ static void see(void *context, const struct pathprof_path_seen *path)
 
 /* Branch by branch. A refusal, or 0. */
 static int go_slowly(struct world *w, const struct pathprof_taken *taken, uint32_t cnt,
-		     struct seen *seen)
+		     enum pathprof_mapping mapping, struct seen *seen)
 {
 	static struct pathprof_branch branches[PATHPROF_BURST_MAX];
 	uint32_t branch_cnt, at;
@@ -80,7 +80,7 @@ static int go_slowly(struct world *w, const struct pathprof_taken *taken, uint32
 
 	seen->cnt = 0;
 	if (!refusal)
-		pathprof_paths_of_burst(branches, branch_cnt, w->mapping, see, seen);
+		pathprof_paths_of_burst(branches, branch_cnt, mapping, see, seen);
 	for (size_t i = 0; i < seen->cnt; i++) {
 		uint32_t kind = branches[seen->list[i].last].kind;
 
@@ -90,29 +90,38 @@ static int go_slowly(struct world *w, const struct pathprof_taken *taken, uint32
 	return refusal;
 }
 
-static int walk(struct world *w, const struct pathprof_taken *taken, uint32_t cnt,
-		struct seen *seen)
+static void keep(const struct pathprof_walker *walker,
+		 void (*tell)(const struct pathprof_walker *, uint32_t,
+			      struct pathprof_path_seen *),
+		 const struct pathprof_walked *ended, uint32_t cnt, struct seen *seen)
 {
-	static struct pathprof_walked ended[PATHPROF_BURST_MAX];
-	static uint32_t numbers[PATHPROF_BURST_MAX];
-	uint32_t ended_cnt = UINT32_MAX;
-	int r;
-
-	seen->cnt = 0;
-	for (uint32_t i = 0; i < cnt; i++)
-		CU_ASSERT_EQUAL_FATAL(pathprof_walker_branch(w->walker, &taken[i], &numbers[i]), 0);
-	r = pathprof_walk(w->walker, numbers, cnt, ended, &ended_cnt);
-	if (r) {
-		CU_ASSERT_EQUAL(ended_cnt, UINT32_MAX);
-		return r;
-	}
-	for (uint32_t i = 0; i < ended_cnt; i++) {
+	for (uint32_t i = 0; i < cnt; i++) {
 		struct pathprof_path_seen path = {.span = ended[i].span};
 
-		pathprof_walker_path(w->walker, (uint32_t)ended[i].path, &path);
+		tell(walker, (uint32_t)ended[i].path, &path);
 		seen->crosses[seen->cnt] = ended[i].crosses;
 		see(seen, &path);
 	}
+}
+
+static int walk(struct world *w, const struct pathprof_taken *taken, uint32_t cnt,
+		struct seen *seen, struct seen *pieces)
+{
+	static struct pathprof_walk_ends ends;
+	static uint32_t numbers[PATHPROF_BURST_MAX];
+	int r;
+
+	seen->cnt = pieces->cnt = 0;
+	for (uint32_t i = 0; i < cnt; i++)
+		CU_ASSERT_EQUAL_FATAL(pathprof_walker_branch(w->walker, &taken[i], &numbers[i]), 0);
+	ends.path_cnt = UINT32_MAX;
+	r = pathprof_walk(w->walker, numbers, cnt, &ends);
+	if (r) {
+		CU_ASSERT_EQUAL(ends.path_cnt, UINT32_MAX);
+		return r;
+	}
+	keep(w->walker, pathprof_walker_path, ends.paths, ends.path_cnt, seen);
+	keep(w->walker, pathprof_walker_piece, ends.pieces, ends.piece_cnt, pieces);
 	return 0;
 }
 
@@ -128,15 +137,17 @@ static bool is_same(const struct seen *a, const struct seen *b)
 	return same;
 }
 
-static struct seen slow, fast;
+static struct seen slow, fast, slow_pieces, fast_pieces;
 
 /* How many paths the window has. */
 static size_t check(struct world *w, const struct pathprof_taken *taken, uint32_t cnt)
 {
-	int refusal = go_slowly(w, taken, cnt, &slow);
+	int refusal = go_slowly(w, taken, cnt, w->mapping, &slow);
 
-	CU_ASSERT_EQUAL(walk(w, taken, cnt, &fast), refusal);
+	go_slowly(w, taken, cnt, PATHPROF_MAPPING_WPP, &slow_pieces);
+	CU_ASSERT_EQUAL(walk(w, taken, cnt, &fast, &fast_pieces), refusal);
 	CU_ASSERT(is_same(&slow, &fast));
+	CU_ASSERT(is_same(&slow_pieces, &fast_pieces));
 	return slow.cnt;
 }
 
@@ -270,12 +281,12 @@ static void test_refusals(void)
 
 			*spoilt = i % 3 ? (struct pathprof_taken){spoilt->from + 1, spoilt->to}
 					: (struct pathprof_taken){spoilt->from, spoilt->to + 1};
-			refused += go_slowly(&w, taken, 32, &slow) != 0;
+			refused += go_slowly(&w, taken, 32, w.mapping, &slow) != 0;
 		}
 		check(&w, taken, 32);
 	}
 	CU_ASSERT(refused > 500);
-	CU_ASSERT_EQUAL(pathprof_walk(w.walker, NULL, 0, NULL, NULL), PATHPROF_REFUSED_EMPTY);
+	CU_ASSERT_EQUAL(pathprof_walk(w.walker, NULL, 0, NULL), PATHPROF_REFUSED_EMPTY);
 	close_world(&w);
 }
 
@@ -332,9 +343,9 @@ static void test_many_ends(void)
 static void test_bound(void)
 {
 	static struct oracle_program p;
-	struct pathprof_walked ended[PATHPROF_BURST_MAX];
+	static struct pathprof_walk_ends ends;
 	struct pathprof_taken taken[32];
-	uint32_t number, cnt, last = 0;
+	uint32_t number, last = 0;
 	struct world w;
 
 	oracle_program_make(&p, 300, 4, 11);
@@ -350,15 +361,20 @@ static void test_bound(void)
 			-ENOSPC);
 	/* what is there already still has its number */
 	CU_ASSERT_EQUAL(pathprof_walker_branch(w.walker, &taken[0], &number), 0);
-	CU_ASSERT_EQUAL(pathprof_walk(w.walker, &number, 1, ended, &cnt), -ENOSPC);
+	CU_ASSERT_EQUAL(pathprof_walk(w.walker, &number, 1, &ends), -ENOSPC);
 	pathprof_walker_clear(w.walker);
 	CU_ASSERT(!pathprof_walker_is_full(w.walker));
 	/* a branch without a number, before anything was learnt and behind it */
 	number = 0;
-	CU_ASSERT_EQUAL(pathprof_walk(w.walker, &number, 1, ended, &cnt), -ENOSPC);
+	CU_ASSERT_EQUAL(pathprof_walk(w.walker, &number, 1, &ends), -ENOSPC);
 	check(&w, taken, 32);
-	CU_ASSERT_EQUAL(pathprof_walk(w.walker, &number, 1, ended, &cnt), -ENOSPC);
+	CU_ASSERT_EQUAL(pathprof_walk(w.walker, &number, 1, &ends), -ENOSPC);
 	close_world(&w);
+}
+
+static uint64_t key_of(uint32_t i)
+{
+	return pp_step_key(i % 7, i % 3, i / 7, i << 1 & 0xffff);
 }
 
 /* Steps are found again however many there are, and none that is not there. */
@@ -369,19 +385,18 @@ static void test_steps(void)
 
 	CU_ASSERT_EQUAL_FATAL(pp_steps_init(&steps, 1), 0);
 	for (uint32_t i = 0; i < PP_WALK_STEPS_MAX; i++) {
-		const struct pp_step step = {.key = pp_step_key(i % 7, i / 7, 1 + i), .end = i};
+		const struct pp_step step = {.key = key_of(i), .next = i};
 
 		CU_ASSERT_EQUAL(pp_steps_find(&steps, step.key), PP_TABLE_NONE);
 		CU_ASSERT_EQUAL(pp_steps_add(&steps, &step, &index), 0);
 		CU_ASSERT_EQUAL(index, i);
 	}
 	for (uint32_t i = 0; i < PP_WALK_STEPS_MAX; i += 97) {
-		uint32_t at = pp_steps_find(&steps, pp_step_key(i % 7, i / 7, 1 + i));
+		uint32_t at = pp_steps_find(&steps, key_of(i));
 
 		CU_ASSERT_EQUAL(at, i);
-		CU_ASSERT_EQUAL(steps.steps[at].end, i);
-		CU_ASSERT_EQUAL(pp_steps_find(&steps, pp_step_key(i % 7 + 8, i / 7, 1 + i)),
-				PP_TABLE_NONE);
+		CU_ASSERT_EQUAL(steps.steps[at].next, i);
+		CU_ASSERT_EQUAL(pp_steps_find(&steps, key_of(i) + 1), PP_TABLE_NONE);
 	}
 	CU_ASSERT_EQUAL(pp_steps_add(&steps, &(struct pp_step){.key = 1}, &index), -ENOSPC);
 	pp_steps_release(&steps);

@@ -28,11 +28,16 @@ struct path {
 	uint64_t start, desc;
 };
 
+/* Paths, or pieces. */
+struct cut {
+	struct pp_path_config config;
+	struct pp_keyed paths; /* struct path */
+};
+
 struct pathprof_walker {
 	struct pathprof_reconstructor *reconstructor;
-	struct pp_path_config config;
 	struct pp_keyed branches; /* struct pathprof_taken */
-	struct pp_keyed paths;    /* struct path */
+	struct cut paths, pieces;
 	struct pp_steps steps;
 	uint32_t *ends; /* numbers of paths, of steps that end several */
 	uint32_t end_cnt, end_room;
@@ -44,7 +49,8 @@ struct pathprof_walker {
 static void release_tables(struct pathprof_walker *walker)
 {
 	pp_keyed_release(&walker->branches);
-	pp_keyed_release(&walker->paths);
+	pp_keyed_release(&walker->paths.paths);
+	pp_keyed_release(&walker->pieces.paths);
 	pp_steps_release(&walker->steps);
 	free(walker->ends);
 	walker->ends = NULL;
@@ -58,8 +64,10 @@ static int init_tables(struct pathprof_walker *walker)
 
 	pp_keyed_init(&walker->branches, sizeof(struct pathprof_taken),
 		      sizeof(struct pathprof_taken), PP_WALK_BRANCHES_MAX, seed);
-	pp_keyed_init(&walker->paths, sizeof(struct path), sizeof(struct path), PP_WALK_PATHS_MAX,
-		      seed);
+	pp_keyed_init(&walker->paths.paths, sizeof(struct path), sizeof(struct path),
+		      PP_WALK_PATHS_MAX, seed);
+	pp_keyed_init(&walker->pieces.paths, sizeof(struct path), sizeof(struct path),
+		      PP_WALK_PATHS_MAX, seed);
 	return pp_steps_init(&walker->steps, seed);
 }
 
@@ -72,9 +80,10 @@ int pathprof_walker_new(struct pathprof_walker **ret_walker,
 		return -ENOMEM;
 	walker->reconstructor = reconstructor;
 	if (mapping == PATHPROF_MAPPING_WPP)
-		pp_path_config_wpp(&walker->config);
+		pp_path_config_wpp(&walker->paths.config);
 	else
-		pp_path_config_bl(&walker->config);
+		pp_path_config_bl(&walker->paths.config);
+	pp_path_config_wpp(&walker->pieces.config);
 	if (init_tables(walker) < 0) {
 		pathprof_walker_free(walker);
 		return -ENOMEM;
@@ -124,42 +133,58 @@ int pathprof_walker_branch(struct pathprof_walker *walker, const struct pathprof
 	return number_of(walker, &walker->branches, taken, ret_number);
 }
 
-static const struct path *path_at(const struct pathprof_walker *walker, uint32_t number)
+static const struct path *path_at(const struct cut *cut, uint32_t number)
 {
-	return pp_keyed_item(&walker->paths, number - 1);
+	return pp_keyed_item(&cut->paths, number - 1);
 }
 
-void pathprof_walker_path(const struct pathprof_walker *walker, uint32_t number,
-			  struct pathprof_path_seen *ret_path)
+static void tell(const struct cut *cut, uint32_t number, struct pathprof_path_seen *ret_path)
 {
-	const struct path *path = path_at(walker, number);
+	const struct path *path = path_at(cut, number);
 
 	ret_path->start = path->start;
 	ret_path->length = PP_DESC_LENGTH(path->desc);
 	ret_path->outcomes = PP_DESC_OUTCOMES(path->desc);
 }
 
+void pathprof_walker_path(const struct pathprof_walker *walker, uint32_t number,
+			  struct pathprof_path_seen *ret_path)
+{
+	tell(&walker->paths, number, ret_path);
+}
+
+void pathprof_walker_piece(const struct pathprof_walker *walker, uint32_t number,
+			   struct pathprof_path_seen *ret_piece)
+{
+	tell(&walker->pieces, number, ret_piece);
+}
+
 /* ---------------------------------------------------------------- learning */
 
-/* A step on trial. */
+/* What a step does to paths, or to pieces, on trial. */
 struct trial {
 	struct pathprof_walker *walker;
+	struct cut *cut;
 	struct pp_path_stack stack;
-	struct pp_step step;
+	struct pp_change change;
 	uint32_t ends[PATHPROF_BURST_MAX];
 };
 
-static void set_up(struct trial *trial, uint32_t path)
+static void set_up(struct trial *trial, struct pathprof_walker *walker, struct cut *cut,
+		   uint32_t path)
 {
 	struct pp_path_stack *stack = &trial->stack;
 
+	trial->walker = walker;
+	trial->cut = cut;
+	trial->change = (struct pp_change){0};
 	stack->taken = TRIAL_TAKEN;
 	stack->top = 0;
 	stack->depth = 0;
 	if (!path)
 		return;
-	stack->entry[0] = (struct pp_path_entry){.start = path_at(trial->walker, path)->start,
-						 .desc = path_at(trial->walker, path)->desc,
+	stack->entry[0] = (struct pp_path_entry){.start = path_at(cut, path)->start,
+						 .desc = path_at(cut, path)->desc,
 						 .born = TRIAL_BEFORE};
 	stack->depth = 1;
 }
@@ -174,14 +199,13 @@ static int go(struct trial *trial, const struct pathprof_branch *b)
 	struct pp_path ended;
 	struct path path;
 
-	trial->step.branch_cnt++;
-	if (!pp_path_stack_step(&trial->stack, &trial->walker->config, &branch, &ended))
+	if (!pp_path_stack_step(&trial->stack, &trial->cut->config, &branch, &ended))
 		return 0;
 	path = (struct path){ended.start, ended.desc};
-	trial->step.late = b->taken & 1;
-	trial->step.crosses = pp_branch_class(&branch) <= PP_CLASS_RETURN;
-	return number_of(trial->walker, &trial->walker->paths, &path,
-			 &trial->ends[trial->step.end_cnt++]);
+	trial->change.late = b->taken & 1;
+	trial->change.crosses = pp_branch_class(&branch) <= PP_CLASS_RETURN;
+	return number_of(trial->walker, &trial->cut->paths, &path,
+			 &trial->ends[trial->change.end_cnt++]);
 }
 
 /* The way, then the branch at its end. */
@@ -211,7 +235,7 @@ static int keep_put(struct trial *trial, const struct pp_path_entry *entry, uint
 {
 	const struct path path = {entry->start, entry->desc};
 
-	return number_of(trial->walker, &trial->walker->paths, &path, ret_path);
+	return number_of(trial->walker, &trial->cut->paths, &path, ret_path);
 }
 
 /* What is on the stack now stands where there was one path, or none. */
@@ -219,17 +243,17 @@ static int keep_all_put(struct trial *trial)
 {
 	const struct pp_path_entry *low = entry_at(trial, trial->stack.depth - 1);
 	const struct pp_path_entry *high = entry_at(trial, 0);
-	struct pp_step *step = &trial->step;
+	struct pp_change *change = &trial->change;
 	int r;
 
-	step->put_cnt = trial->stack.depth & 3;
-	if (!step->put_cnt)
+	change->put_cnt = trial->stack.depth & 3;
+	if (!change->put_cnt)
 		return 0;
-	step->is_old = low->born == TRIAL_BEFORE;
-	step->low_late = low->born > TRIAL_TAKEN;
-	step->high_late = high->born > TRIAL_TAKEN;
-	r = keep_put(trial, low, &step->low);
-	return r < 0 ? r : keep_put(trial, high, &step->high);
+	change->is_old = low->born == TRIAL_BEFORE;
+	change->low_late = low->born > TRIAL_TAKEN;
+	change->high_late = high->born > TRIAL_TAKEN;
+	r = keep_put(trial, low, &change->low);
+	return r < 0 ? r : keep_put(trial, high, &change->high);
 }
 
 static int make_end_room(struct pathprof_walker *walker, uint32_t cnt)
@@ -242,29 +266,47 @@ static int make_end_room(struct pathprof_walker *walker, uint32_t cnt)
 static int keep_ends(struct trial *trial)
 {
 	struct pathprof_walker *walker = trial->walker;
-	struct pp_step *step = &trial->step;
+	struct pp_change *change = &trial->change;
 	int r;
 
-	if (step->end_cnt <= 1) {
-		step->end = step->end_cnt ? trial->ends[0] : 0;
+	if (change->end_cnt <= 1) {
+		change->end = change->end_cnt ? trial->ends[0] : 0;
 		return 0;
 	}
-	r = make_end_room(walker, step->end_cnt);
+	r = make_end_room(walker, change->end_cnt);
 	if (r < 0)
 		return r;
-	step->end = walker->end_cnt;
-	for (uint32_t i = 0; i < step->end_cnt; i++)
+	change->end = walker->end_cnt;
+	for (uint32_t i = 0; i < change->end_cnt; i++)
 		walker->ends[walker->end_cnt++] = trial->ends[i];
 	return 0;
 }
 
-/* 0 and the new step's index; a refusal; or negative. */
-static __attribute__((noinline)) int learn(struct pathprof_walker *walker, uint32_t path,
-					   uint32_t before, uint32_t branch, uint32_t *ret_index)
+static int try_change(struct pathprof_walker *walker, struct cut *cut, uint32_t path,
+		      const struct pp_reconstructed *run, const struct pathprof_taken *taken,
+		      struct pp_change *ret_change)
 {
-	const struct pathprof_taken *taken, *last;
-	struct pp_reconstructed run;
 	struct trial trial;
+	int r;
+
+	set_up(&trial, walker, cut, path);
+	r = go_all(&trial, run, taken);
+	if (r == 0)
+		r = keep_all_put(&trial);
+	if (r == 0)
+		r = keep_ends(&trial);
+	*ret_change = trial.change;
+	return r;
+}
+
+/* 0 and the new step's index; a refusal; or negative. */
+static __attribute__((noinline)) int learn(struct pathprof_walker *walker, uint64_t key,
+					   uint32_t *ret_index)
+{
+	uint32_t before = pp_step_before(key), branch = pp_step_branch(key);
+	const struct pathprof_taken *taken, *last;
+	struct pp_step step = {.key = key};
+	struct pp_reconstructed run;
 	int r;
 
 	if (!branch)
@@ -277,123 +319,127 @@ static __attribute__((noinline)) int learn(struct pathprof_walker *walker, uint3
 	/* No window with it fits. */
 	if (run.cnt >= PATHPROF_BURST_MAX)
 		return PATHPROF_REFUSED_TOO_LONG;
-	trial.walker = walker;
-	trial.step = (struct pp_step){.key = pp_step_key(path, before, branch)};
-	set_up(&trial, path);
-	r = go_all(&trial, &run, taken);
+	step.branch_cnt = (uint16_t)(run.cnt + 1);
+	r = try_change(walker, &walker->paths, pp_step_path(key), &run, taken, &step.paths);
 	if (r == 0)
-		r = keep_all_put(&trial);
+		r = try_change(walker, &walker->pieces, pp_step_piece(key), &run, taken,
+			       &step.pieces);
 	if (r == 0)
-		r = keep_ends(&trial);
-	if (r == 0)
-		r = pp_steps_add(&walker->steps, &trial.step, ret_index);
+		r = pp_steps_add(&walker->steps, &step, ret_index);
 	walker->is_full |= r < 0;
 	return r;
 }
 
 /* ---------------------------------------------------------------- walking */
 
+/* A path or a piece, and how many branches had been taken when it was pushed. */
+struct open {
+	uint32_t path, born; /* path 0: there is none */
+};
+
 /*
  * Where a window has come to. Paths below the one on top wait in a ring, by the low bits of their
- * place; `born` is how many branches had been taken when a path was pushed.
+ * place. A piece has none below it: what ends one begins the next.
  */
 struct walk {
-	uint32_t path, born; /* on top; path 0: there is none */
+	struct open top, piece;
 	uint32_t end, begin; /* places of those below: [begin, end) */
-	uint32_t taken_cnt, ended_cnt, total_cnt;
+	uint32_t taken_cnt, ended_cnt, piece_cnt, total_cnt;
 	uint32_t before; /* the branch before; 0: none */
 	uint32_t last;   /* the step before */
 };
 
 struct ring {
-	uint32_t path[RING_SLOTS], born[RING_SLOTS];
+	struct open open[RING_SLOTS];
 };
 
 static __attribute__((noinline)) void end_several(const struct pathprof_walker *walker,
-						  const struct pp_step *step, uint32_t age,
+						  const struct pp_change *change, uint32_t age,
 						  struct pathprof_walked *ended)
 {
-	const uint32_t *ends = walker->ends + step->end;
+	const uint32_t *ends = walker->ends + change->end;
 
-	for (uint32_t i = 0; i < step->end_cnt; i++)
+	for (uint32_t i = 0; i < change->end_cnt; i++)
 		ended[i] = (struct pathprof_walked){ends[i], i ? 0 : age, 0};
-	ended[step->end_cnt - 1].span += step->late;
-	ended[step->end_cnt - 1].crosses = step->crosses;
+	ended[change->end_cnt - 1].span += change->late;
+	ended[change->end_cnt - 1].crosses = change->crosses;
 }
 
 /* There is room in ended[] also where no path ends: each branch ends one at most. */
-static inline void end_paths(struct walk *walk, const struct pathprof_walker *walker,
-			     const struct pp_step *step, struct pathprof_walked *ended)
+static inline uint32_t end_paths(const struct pathprof_walker *walker,
+				 const struct pp_change *change, struct open open,
+				 uint32_t taken_cnt, struct pathprof_walked *ended)
 {
-	uint32_t age = walk->path ? walk->taken_cnt - walk->born : 0;
-	struct pathprof_walked *at = ended + walk->ended_cnt;
+	uint32_t age = open.path ? taken_cnt - open.born : 0;
 
-	at->path = step->end;
-	at->span = age + step->late;
-	at->crosses = step->crosses;
-	if (PP_UNLIKELY(step->end_cnt > 1))
-		end_several(walker, step, age, at);
-	walk->ended_cnt += step->end_cnt;
+	ended->path = change->end;
+	ended->span = age + change->late;
+	ended->crosses = change->crosses;
+	if (PP_UNLIKELY(change->end_cnt > 1))
+		end_several(walker, change, age, ended);
+	return change->end_cnt;
 }
 
 /* A return: the path below goes on. */
 static inline void uncover(struct walk *walk, const struct ring *ring)
 {
-	walk->path = 0;
+	walk->top.path = 0;
 	if (walk->end == walk->begin)
 		return;
 	walk->end--;
-	walk->path = ring->path[walk->end % RING_SLOTS];
-	walk->born = ring->born[walk->end % RING_SLOTS];
+	walk->top = ring->open[walk->end % RING_SLOTS];
 }
 
 /* A full stack drops its oldest entry. */
-static inline void cover(struct walk *walk, struct ring *ring, uint32_t path, uint32_t born)
+static inline void cover(struct walk *walk, struct ring *ring, struct open open)
 {
-	ring->path[walk->end % RING_SLOTS] = path;
-	ring->born[walk->end % RING_SLOTS] = born;
+	ring->open[walk->end % RING_SLOTS] = open;
 	walk->end++;
 	if (PP_UNLIKELY(walk->end - walk->begin >= PP_PATH_STACK_DEPTH))
 		walk->begin++;
 }
 
-static inline void put_paths(struct walk *walk, struct ring *ring, const struct pp_step *step)
+static inline void put_paths(struct walk *walk, struct ring *ring, const struct pp_change *change)
 {
-	uint32_t born = step->is_old ? walk->born : walk->taken_cnt + step->low_late;
+	uint32_t born = change->is_old ? walk->top.born : walk->taken_cnt + change->low_late;
 
-	if (!step->put_cnt) {
+	if (!change->put_cnt) {
 		uncover(walk, ring);
 		return;
 	}
-	if (step->put_cnt > 1) {
-		cover(walk, ring, step->low, born);
-		born = walk->taken_cnt + step->high_late;
+	if (change->put_cnt > 1) {
+		cover(walk, ring, (struct open){change->low, born});
+		born = walk->taken_cnt + change->high_late;
 	}
-	walk->path = step->high;
-	walk->born = born;
+	walk->top = (struct open){change->high, born};
+}
+
+static inline void put_piece(struct walk *walk, const struct pp_change *change)
+{
+	walk->piece.path = change->high;
+	if (!change->is_old)
+		walk->piece.born = walk->taken_cnt + change->high_late;
 }
 
 /* Not the step that was guessed. 0 and its index; a refusal; or negative. */
-static __attribute__((noinline)) int find_step(struct pathprof_walker *walker,
-					       const struct walk *walk, uint32_t branch,
-					       uint32_t *ret_index)
+static __attribute__((noinline)) int find_step(struct pathprof_walker *walker, uint64_t key,
+					       uint32_t last, uint32_t *ret_index)
 {
-	uint64_t key = pp_step_key(walk->path, walk->before, branch);
 	int r = 0;
 
 	*ret_index = pp_steps_find(&walker->steps, key);
 	if (PP_UNLIKELY(*ret_index == PP_TABLE_NONE))
-		r = learn(walker, walk->path, walk->before, branch, ret_index);
+		r = learn(walker, key, ret_index);
 	if (r == 0)
-		walker->steps.steps[walk->last].next = *ret_index;
+		walker->steps.steps[last].next = *ret_index;
 	return r;
 }
 
 int pathprof_walk(struct pathprof_walker *walker, const uint32_t *branches, uint32_t cnt,
-		  struct pathprof_walked *ended, uint32_t *ret_cnt)
+		  struct pathprof_walk_ends *ret_ends)
 {
 	const struct pp_step *steps = walker->steps.steps;
-	struct walk walk = {.path = 0};
+	struct walk walk = {.before = 0};
 	struct ring ring;
 
 	if (!cnt)
@@ -402,10 +448,10 @@ int pathprof_walk(struct pathprof_walker *walker, const uint32_t *branches, uint
 		return -ENOSPC;
 	for (; walk.taken_cnt < cnt; walk.taken_cnt++) {
 		uint32_t branch = branches[walk.taken_cnt], index = steps[walk.last].next;
+		uint64_t key = pp_step_key(walk.top.path, walk.piece.path, walk.before, branch);
 
-		if (steps[index].key != pp_step_key(walk.path, walk.before, branch)) {
-			struct walk here = walk;
-			int r = find_step(walker, &here, branch, &index);
+		if (steps[index].key != key) {
+			int r = find_step(walker, key, walk.last, &index);
 
 			if (r)
 				return r;
@@ -414,11 +460,16 @@ int pathprof_walk(struct pathprof_walker *walker, const uint32_t *branches, uint
 		walk.total_cnt += steps[index].branch_cnt;
 		if (PP_UNLIKELY(walk.total_cnt > PATHPROF_BURST_MAX))
 			return PATHPROF_REFUSED_TOO_LONG;
-		end_paths(&walk, walker, &steps[index], ended);
-		put_paths(&walk, &ring, &steps[index]);
+		walk.ended_cnt += end_paths(walker, &steps[index].paths, walk.top, walk.taken_cnt,
+					    ret_ends->paths + walk.ended_cnt);
+		put_paths(&walk, &ring, &steps[index].paths);
+		walk.piece_cnt += end_paths(walker, &steps[index].pieces, walk.piece,
+					    walk.taken_cnt, ret_ends->pieces + walk.piece_cnt);
+		put_piece(&walk, &steps[index].pieces);
 		walk.before = branch;
 		walk.last = index;
 	}
-	*ret_cnt = walk.ended_cnt;
+	ret_ends->path_cnt = walk.ended_cnt;
+	ret_ends->piece_cnt = walk.piece_cnt;
 	return 0;
 }

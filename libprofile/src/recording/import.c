@@ -38,7 +38,7 @@ struct pathprof_import {
 	struct pp_import_images *images;
 	struct pathprof_recorded_spaces *spaces;
 	struct pp_import_counts *counts;
-	struct pathprof_walker *walker, *piecer; /* paths, and pieces */
+	struct pathprof_walker *walker;
 	struct pp_import_chain *chain;
 	struct pp_import_aggregate *aggregate;    /* of counted formats; else NULL */
 	struct pathprof_import_stats stats, told; /* told: the windows before know of them */
@@ -67,10 +67,6 @@ static int make_parts(struct pathprof_import *import, const struct pathprof_impo
 		r = pathprof_walker_new(&import->walker,
 					pp_import_images_reconstructor(import->images),
 					import->config.mapping);
-	if (r == 0)
-		r = pathprof_walker_new(&import->piecer,
-					pp_import_images_reconstructor(import->images),
-					PATHPROF_MAPPING_WPP);
 	import->window.files = files;
 	import->window.seed = r == 0 ? import->counts->seed : 0;
 	import->window.images = import->images;
@@ -124,7 +120,6 @@ int pathprof_import_new(struct pathprof_import **ret_import,
 						.images = import->images,
 						.counts = import->counts,
 						.walker = import->walker,
-						.piecer = import->piecer,
 						.stats = &import->stats,
 						.full = flush_counts,
 						.path = take_path,
@@ -153,7 +148,6 @@ void pathprof_import_free(struct pathprof_import *import)
 	pp_import_aggregate_free(import->aggregate);
 	pp_import_chain_free(import->chain);
 	pathprof_walker_free(import->walker);
-	pathprof_walker_free(import->piecer);
 	pp_import_counts_free(import->counts);
 	pathprof_recorded_spaces_free(import->spaces);
 	pp_import_images_free(import->images);
@@ -212,8 +206,8 @@ static void hand_on_segment(struct pathprof_import *import, const struct pp_impo
 {
 	struct pathprof_segment_seen seen = {.weight = s->weight / (double)s->cnt};
 
-	pathprof_walker_path(import->piecer, pp_import_segment_first(s->key), &seen.first);
-	pathprof_walker_path(import->piecer, pp_import_segment_second(s->key), &seen.second);
+	pathprof_walker_piece(import->walker, pp_import_segment_first(s->key), &seen.first);
+	pathprof_walker_piece(import->walker, pp_import_segment_second(s->key), &seen.second);
 	pp_import_window_add_segment(&import->window, pp_import_segment_process(s->key), &seen,
 				     s->cnt);
 }
@@ -297,8 +291,7 @@ static int close_window(struct pathprof_import *import, uint64_t end_ns)
 	int r;
 
 	flush_counts(import);
-	profile->is_ordered = pp_import_chain_has_segments(import->chain) &&
-			      import->stats.windows > import->told.windows;
+	profile->is_ordered = import->stats.windows > import->told.windows;
 	account(import);
 	profile->source = PATHPROF_SOURCE_IMPORT;
 	profile->basis = import->event.basis ?: PATHPROF_BASIS_BRANCHES;

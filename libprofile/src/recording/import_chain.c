@@ -48,7 +48,7 @@ struct pp_import_chain {
 	uint32_t branches[PATHPROF_BURST_MAX];
 	const struct pp_import_edge *edges[PATHPROF_BURST_MAX];
 	struct pathprof_taken taken[PATHPROF_BURST_MAX]; /* of a window that the walker refused */
-	struct pathprof_walked ended[PATHPROF_BURST_MAX];
+	struct pathprof_walk_ends ends;
 
 	struct page pages[PAGE_SLOTS];
 };
@@ -229,10 +229,10 @@ static void make_room(struct pp_import_chain *chain, uint32_t edge_cnt, uint32_t
 }
 
 /* The same path often ends many times in a row: its sums are not waited for each time. */
-static void count_ended(struct pp_import_chain *chain, uint32_t cnt)
+static void count_ended(struct pp_import_chain *chain)
 {
 	uint64_t who = (uint64_t)chain->process << 32;
-	const struct pathprof_walked *at = chain->ended, *end = at + cnt;
+	const struct pathprof_walked *at = chain->ends.paths, *end = at + chain->ends.path_cnt;
 
 	while (at < end) {
 		struct pp_import_sum *w = pp_import_sums_get(&chain->counts->walked,
@@ -248,40 +248,14 @@ static void count_ended(struct pp_import_chain *chain, uint32_t cnt)
 	}
 }
 
-/* Without memory walker and piecer may number a branch differently: the piecer is let go then. */
-static void number_branch(struct pp_import_chain *chain, struct pp_import_edge *e)
-{
-	uint32_t number = 0;
-
-	pathprof_walker_branch(chain->parts.walker, &e->image, &e->branch);
-	if (!chain->parts.piecer)
-		return;
-	pathprof_walker_branch(chain->parts.piecer, &e->image, &number);
-	if (number != e->branch && number && e->branch)
-		chain->parts.piecer = NULL;
-}
-
-bool pp_import_chain_has_segments(const struct pp_import_chain *chain)
-{
-	return chain->parts.piecer;
-}
-
 /* Each piece that a call or return ended, with the next one. */
 static void count_segments(struct pp_import_chain *chain)
 {
 	struct pp_import_counts *counts = chain->counts;
-	const struct pathprof_walked *pieces = chain->ended;
-	uint32_t cnt;
+	const struct pathprof_walked *pieces = chain->ends.pieces;
 
-	if (!chain->parts.piecer)
-		return;
-	if (pathprof_walk(chain->parts.piecer, chain->branches, chain->taken_cnt, chain->ended,
-			  &cnt)) {
-		counts->segments_lost += chain->times;
-		return;
-	}
-	make_room(chain, 0, cnt);
-	for (uint32_t i = 1; i < cnt; i++) {
+	make_room(chain, 0, chain->ends.piece_cnt);
+	for (uint32_t i = 1; i < chain->ends.piece_cnt; i++) {
 		struct pp_import_sum *sum;
 
 		if (!pieces[i - 1].crosses)
@@ -294,18 +268,16 @@ static void count_segments(struct pp_import_chain *chain)
 	}
 }
 
-/* 0: all paths of the window are counted. */
+/* 0: all paths and segments of the window are counted. */
 static int walk_window(struct pp_import_chain *chain)
 {
-	uint32_t cnt;
-	int r = pathprof_walk(chain->parts.walker, chain->branches, chain->taken_cnt, chain->ended,
-			      &cnt);
+	int r = pathprof_walk(chain->parts.walker, chain->branches, chain->taken_cnt, &chain->ends);
 
 	if (r)
 		return r;
-	make_room(chain, 0, cnt);
-	count_ended(chain, cnt);
-	chain->stats->paths += chain->times * cnt;
+	make_room(chain, 0, chain->ends.path_cnt);
+	count_ended(chain);
+	chain->stats->paths += chain->times * chain->ends.path_cnt;
 	count_segments(chain);
 	return 0;
 }
@@ -316,7 +288,7 @@ static int read_window(struct pp_import_chain *chain, uint32_t *ret_at)
 
 	if (r == 0)
 		return 0;
-	if (r < 0 && chain->parts.piecer)
+	if (r < 0)
 		chain->counts->segments_lost += chain->times;
 	for (uint32_t i = 0; i < chain->taken_cnt; i++)
 		chain->taken[i] = chain->edges[i]->image;
@@ -382,7 +354,7 @@ new_edge(struct pp_import_chain *chain, const struct pathprof_recorded_branch *b
 		return lost_edge(chain, &e);
 	/* one without a number, as there is no room, is not walked */
 	if (chain->parts.walker && pp_image_has_code(e.image.from))
-		number_branch(chain, &e);
+		pathprof_walker_branch(chain->parts.walker, &e.image, &e.branch);
 	return pp_import_counts_add_edge(chain->counts, &e);
 }
 
@@ -516,13 +488,10 @@ static void make_way(struct pp_import_chain *chain)
 {
 	const struct pp_import_chain_parts *parts = &chain->parts;
 
-	if (!parts->walker || (!pathprof_walker_is_full(parts->walker) &&
-			       !(parts->piecer && pathprof_walker_is_full(parts->piecer))))
+	if (!parts->walker || !pathprof_walker_is_full(parts->walker))
 		return;
 	parts->full(parts->context);
 	pathprof_walker_clear(parts->walker);
-	if (parts->piecer)
-		pathprof_walker_clear(parts->piecer);
 }
 
 static void begin_stack(struct pp_import_chain *chain,

@@ -57,8 +57,6 @@ struct pp_import_chain_parts {
 	struct pp_import_images *images;
 	struct pp_import_counts *counts;
 	struct pathprof_walker *walker; /* of the images' code; NULL: no paths */
-	/* The same by PATHPROF_MAPPING_WPP, for segments; NULL: none are counted. */
-	struct pathprof_walker *piecer;
 	struct pathprof_import_stats *stats;
 	pp_import_full_fn *full;
 	pp_import_path_fn *path; /* NULL where there is no walker */
@@ -82,9 +80,6 @@ void pp_import_chain_set_recording(struct pp_import_chain *chain,
  */
 #define PP_IMPORT_NO_IMAGE UINT32_MAX
 void pp_import_chain_set_only(struct pp_import_chain *chain, uint32_t image);
-
-/* Whether segments are counted: without memory the piecer is let go. */
-bool pp_import_chain_has_segments(const struct pp_import_chain *chain);
 
 /* Without a walker: did a branch of it begin or end in image 0? */
 bool pp_import_chain_stack(struct pp_import_chain *chain,
