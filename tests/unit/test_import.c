@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../libprofile/src/recording/pp_import_chain.h"
 #include "../../libprofile/src/recording/pp_import_counts.h"
 #include "../../libprofile/src/recording/pp_import_window.h"
 #include "import_world.h"
@@ -360,6 +361,28 @@ static void test_repeats(void)
 	import_world_close(w);
 }
 
+/* A text may claim any number of repeats: sums stop at their bound. */
+static void test_repeats_bound(void)
+{
+	struct import_world *w = import_world_open(4);
+	const struct pathprof_ledger *ledger = &pathprof_import_stats(w->import)->ledger;
+	struct import_stack s;
+
+	import_map(w, 10, BASE, "/bin/prog");
+	import_run(w, &s);
+	import_record(&s, 0);
+	w->times = 1 + PATHPROF_RECORDED_REPEATS_MAX;
+	for (uint64_t sum = 0; sum < PP_IMPORT_BRANCHES_MAX; sum += w->times * DEPTH)
+		CU_ASSERT_EQUAL(import_send(w, &s, 10, SECOND), 0);
+	for (int i = 0; i < 20; i++)
+		CU_ASSERT_EQUAL(import_send(w, &s, 10, SECOND), 0);
+	CU_ASSERT(ledger->branches <= PP_IMPORT_BRANCHES_MAX);
+	CU_ASSERT(ledger->branches > PP_IMPORT_BRANCHES_MAX - DEPTH);
+	CU_ASSERT_EQUAL(ledger->used, ledger->branches);
+	import_finish(w);
+	import_world_close(w);
+}
+
 /* A stack with an entry between any two that the program never took. */
 static void record_untaken(struct import_stack *s, bool is_foreseen)
 {
@@ -584,6 +607,7 @@ static const struct unit_test tests[] = {
 	{"times beyond 2^63 do no harm", test_far_times},
 	{"samples that come late fill windows, too", test_late},
 	{"what was seen repeatedly weighs as much", test_repeats},
+	{"repeats without end", test_repeats_bound},
 	{"what was never taken lies between neighbours", test_untaken},
 	{"entries that cannot be are counted by reason", test_nonsense},
 	{"counted branches become edges and whole paths", test_counts},

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/count.h"
 #include "pathprof/walk.h"
 #include "pp_import_aggregate.h"
 #include "pp_import_chain.h"
@@ -388,9 +389,9 @@ static int on_sample(void *context, const struct pathprof_recorded_sample *sampl
 	struct pathprof_import *import = context;
 	int r = 0;
 
-	import->stats.samples += pp_import_times(sample);
+	import->stats.samples = pp_count_sum(import->stats.samples, pp_import_times(sample));
 	if (!sample->branch_cnt) {
-		import->stats.bare += pp_import_times(sample);
+		import->stats.bare = pp_count_sum(import->stats.bare, pp_import_times(sample));
 		return 0;
 	}
 	if (!pp_import_event_joins(&import->event, &import->asked, sample->event)) {

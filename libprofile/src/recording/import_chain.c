@@ -515,7 +515,7 @@ static void begin_stack(struct pp_import_chain *chain,
 /* All entries count as used until pp_import_leave_out() takes some of them out. */
 static void read_stack(struct pp_import_chain *chain, const struct pathprof_recorded_sample *sample)
 {
-	chain->times = pp_import_times(sample);
+	chain->times = pp_import_times_counted(chain->stats, sample);
 	chain->stats->ledger.branches += chain->times * sample->branch_cnt;
 	chain->stats->ledger.used += chain->times * sample->branch_cnt;
 }
@@ -537,6 +537,8 @@ bool pp_import_chain_stack(struct pp_import_chain *chain,
 			   const struct pathprof_recorded_sample *sample)
 {
 	read_stack(chain, sample);
+	if (!chain->times)
+		return false;
 	if (pathprof_recorded_spaces_find(chain->parts.spaces, sample->pid, &chain->process) < 0) {
 		chain->stats->nobody += chain->times;
 		pp_import_leave_out(chain->stats, PATHPROF_LEDGER_NOBODY,

@@ -35,12 +35,25 @@
 
 struct pp_import_chain;
 
-/* How often a sample was seen: sums of it do not wrap, whoever made the sample. */
+/* Of one import. A branch may end a window of 1,024 paths: their sum does not wrap, either. */
+#define PP_IMPORT_BRANCHES_MAX (UINT64_C(1) << 53)
+
+/* A text tells how often a sample was seen. No sample makes a sum wrap, whoever made the text. */
 static inline uint64_t pp_import_times(const struct pathprof_recorded_sample *sample)
 {
 	return 1 + (sample->repeats < PATHPROF_RECORDED_REPEATS_MAX
 			    ? sample->repeats
 			    : PATHPROF_RECORDED_REPEATS_MAX);
+}
+
+/* How often a sample with branches is counted: at the bound, not at all. */
+static inline uint64_t pp_import_times_counted(const struct pathprof_import_stats *stats,
+					       const struct pathprof_recorded_sample *sample)
+{
+	uint64_t room = (PP_IMPORT_BRANCHES_MAX - stats->ledger.branches) / sample->branch_cnt;
+	uint64_t times = pp_import_times(sample);
+
+	return times < room ? times : room;
 }
 
 /* Takes what was counted out of the tables, which must be empty afterwards. */

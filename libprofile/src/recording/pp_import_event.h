@@ -42,7 +42,8 @@ static inline bool pp_import_event_joins(struct pp_import_event *e,
 static inline void pp_import_event_leave_out(struct pathprof_import_stats *stats,
 					     const struct pathprof_recorded_sample *sample)
 {
-	uint64_t times = pp_import_times(sample), branches = times * sample->branch_cnt;
+	uint64_t times = pp_import_times_counted(stats, sample),
+		 branches = times * sample->branch_cnt;
 
 	stats->other += times;
 	stats->ledger.branches += branches;
