@@ -306,11 +306,13 @@ head -c $(($(stat -c %s recorded) * 2 / 3)) recorded >short
 "$ctl" export --recording short --file program -F bolt-fdata -o out 2>said
 grep -q 'its writer was killed' said && [ -s out ] && ok "$name: a truncated recording is read as far as it goes" ||
 	not_ok "$name: a truncated recording" "$(cat said)"
-{ head -c 100000 recorded; sleep 3; tail -c +100001 recorded; } |
-	PATHPROF_PROGRESS_SECONDS=1 "$ctl" export --recording - --file program -F bolt-fdata 2>said |
-		sort | cmp -s - want &&
-	grep -q ' s: -: [0-9]* MB read' said && ok "$name: what takes long says how far it is" ||
-	not_ok "$name: how far it is" "$(cat said)"
+for input in - /dev/fd/0; do
+	{ head -c 100000 recorded; sleep 3; tail -c +100001 recorded; } |
+		PATHPROF_PROGRESS_SECONDS=1 "$ctl" export --recording $input --file program -F bolt-fdata 2>said |
+			sort | cmp -s - want &&
+		grep -q " s: $input: [0-9]* MB read" said && ok "$name: $input: what takes long says how far it is" ||
+		not_ok "$name: $input: how far it is" "$(cat said)"
+done
 sed 's/ 5 [0-9a-f]* \(\/.*program\)$/ 5 inode \1/' script | "$writer" unnamed
 "$ctl" export --recording unnamed --file program -F bolt-fdata 2>said | sort | cmp -s - want &&
 	grep -q 'found by its name' said && ln -s program link &&

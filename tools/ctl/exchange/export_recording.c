@@ -37,17 +37,23 @@ static void release(struct reading *r)
 		close(r->fd);
 }
 
+/* A descriptor's number alone, as of /dev/fd/63, does not tell what is read. */
+static const char *short_name(const char *name)
+{
+	return strncmp(name, "/dev/", strlen("/dev/")) == 0 ? name : text_base_name(name);
+}
+
 static void say_progress(const struct reading *r)
 {
+	const char *name = short_name(r->name);
 	struct pathprof_recording_stats stats;
 
 	pathprof_recording_stats(r->recording, &stats);
 	if (stats.bytes_total)
-		keeper_say("%s: %" PRIu64 " MB read of %" PRIu64, text_base_name(r->name),
-			   stats.bytes / 1000000, stats.bytes_total / 1000000);
+		keeper_say("%s: %" PRIu64 " MB read of %" PRIu64, name, stats.bytes / 1000000,
+			   stats.bytes_total / 1000000);
 	else
-		keeper_say("%s: %" PRIu64 " MB read", text_base_name(r->name),
-			   stats.bytes / 1000000);
+		keeper_say("%s: %" PRIu64 " MB read", name, stats.bytes / 1000000);
 }
 
 /* ---------------------------------------------------------------- reading */
