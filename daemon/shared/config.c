@@ -230,8 +230,8 @@ const struct pp_config_key pp_config_alert_keys[] = {
 	{"Alert", "Hysteresis", PP_CONFIG_DECIMAL, true, false, ALERT(hysteresis_ppm), 0,
 	 1000000000, NULL, "0.005",
 	 "How far back over the threshold the figure must be to count as well again. It must\n"
-	 "be able to get there: kl and angle_degrees are never below 0, overlap and coverage\n"
-	 "never above 1."},
+	 "be able to get there: kl and angle_degrees hardly ever are 0 or less, overlap and\n"
+	 "coverage never above 1."},
 	{"Alert", "SamplesMin", PP_CONFIG_COUNT, true, false, ALERT(samples_min), 1, 1000000000,
 	 NULL, "200", "A measurement of fewer paths is no evidence either way."},
 	{"Alert", "Pooled", PP_CONFIG_COUNT, true, false, ALERT(pooled), 1, 16, NULL, "1",
@@ -634,7 +634,8 @@ static bool can_resolve(const struct pp_config_alert *alert)
 	if (pathprof_metric_fires_below((enum pathprof_metric)alert->metric))
 		return alert->threshold_ppm + alert->hysteresis_ppm <=
 		       most[alert->metric] * MILLION;
-	return alert->hysteresis_ppm <= alert->threshold_ppm;
+	/* two windows are never quite the same, so it is 0 for a program of a single path alone */
+	return alert->hysteresis_ppm < alert->threshold_ppm;
 }
 
 static int check_alert(const struct pp_config *config, const struct pp_config_alert *alert,

@@ -597,6 +597,11 @@ static void test_impossible_rules(void)
 	       "to 1");
 	refuse("[Alert a]\nMetric=kl\nThreshold=0.001\n",
 	       "F: [Alert a]: Hysteresis=0.005: the alert could never resolve, kl is from 0 to");
+	/* the figure would have to be 0, which it is not even for two windows that are alike */
+	refuse("[Alert a]\nMetric=kl\nThreshold=0.005\n",
+	       "F: [Alert a]: Hysteresis=0.005: the alert could never resolve, kl is from 0 to");
+	refuse("[Alert a]\nMetric=angle_degrees\nThreshold=0\nHysteresis=0\n",
+	       "F: [Alert a]: Hysteresis=0: the alert could never resolve, angle_degrees is");
 	refuse("[Drift]\nPrevious=no\n[Alert a]\nBaseline=previous\n",
 	       "F: [Alert a]: Baseline=previous: there is none with Previous=no in [Drift]");
 	refuse("[Tested]\nDirectory=/t\nAlertShare=0.00009%\n",
@@ -608,7 +613,7 @@ static void test_rules_at_their_limits(void)
 	struct pp_config config;
 
 	accept("[Alert a]\nMetric=overlap\nThreshold=0.9\nHysteresis=0.1\n", &config);
-	accept("[Alert a]\nMetric=kl\nThreshold=0.005\n", &config);
+	accept("[Alert a]\nMetric=kl\nThreshold=0.005001\n", &config);
 	accept("[Alert a]\nThreshold=0.001\n", &config);
 	accept("[Drift]\nPrevious=no\n[Alert a]\nEnabled=no\nBaseline=previous\n", &config);
 }
