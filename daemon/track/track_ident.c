@@ -31,13 +31,6 @@ struct slot {
 	struct pathprof_build_id id;
 };
 
-/* Whose an inode is. */
-struct owned {
-	uint64_t dev, inode, read_ns;
-	uint32_t owner;
-};
-#define OWNED_CNT 4096          /* a power of two */
-#define OWNED_NS  1000000000ull /* its number may be another file's soon */
 #define LOOKED_NS 1000000000ull
 #define REMOTE_NS 60000000000ull
 
@@ -46,7 +39,6 @@ struct pp_idents {
 	struct pp_remote *remote;
 	struct pathprof_build_id vdso, vdso_32;
 	struct slot slots[SLOT_CNT];
-	struct owned owned[OWNED_CNT];
 };
 
 /* ---------------------------------------------------------------- vDSO */
@@ -251,35 +243,6 @@ static bool slot_holds(const struct slot *slot, const struct stat *stat)
 	       slot->changed_ns == stat->st_ctim.tv_sec * 1000000000ll + stat->st_ctim.tv_nsec;
 }
 
-struct pathprof_file pp_idents_from(struct pp_idents *idents, pid_t pid, const struct pp_vma *vma)
-{
-	uint64_t dev = makedev(vma->dev_major, vma->dev_minor), now = pp_monotonic_ns();
-	struct owned *owned = &idents->owned[hash_of(dev, vma->inode) & (OWNED_CNT - 1)];
-	struct pathprof_file from = {PATHPROF_OWNER_UNKNOWN, dev, vma->inode};
-	char path[4096];
-	struct stat stat;
-
-	if (owned->read_ns && owned->dev == dev && owned->inode == vma->inode &&
-	    now - owned->read_ns < OWNED_NS) {
-		from.owner = owned->owner;
-		return from;
-	}
-	if (is_remote(idents, pid, vma)) {
-		const struct slot *slot =
-			remote_slot(idents, pid, vma, pp_ident_name(vma->name, path, sizeof(path)));
-
-		from.owner = slot ? slot->owner : PATHPROF_OWNER_UNKNOWN;
-		return from;
-	}
-	_cleanup_close_ int fd = open_mapped(idents->reader, pid, vma,
-					     pp_ident_name(vma->name, path, sizeof(path)), &stat);
-	if (fd < 0)
-		return from;
-	from.owner = owner_of(&stat);
-	*owned = (struct owned){dev, vma->inode, now, from.owner};
-	return from;
-}
-
 static void remote_id(struct pp_idents *idents, pid_t pid, const struct pp_vma *vma,
 		      const char *path, struct pathprof_build_id *ret_id,
 		      struct pathprof_file *ret_from)
@@ -406,12 +369,6 @@ enum pp_ident_kind pp_idents_of(struct pp_idents *idents, pid_t pid, const struc
 	}
 	if (!strcmp(vma->name, "[vsyscall]"))
 		return PP_IDENT_SKIP;
-	if (vma->id.len_bytes && vma->name[0] == '/') {
-		*ret_id = vma->id;
-		if (vma->inode)
-			*ret_from = pp_idents_from(idents, pid, vma);
-		return PP_IDENT_FILE;
-	}
 	if (vma->name[0] != '/' || strncmp(vma->name, "//", 2) == 0 || !vma->inode)
 		return PP_IDENT_JIT;
 	return named_id(idents, pid, vma, ret_id, ret_from);

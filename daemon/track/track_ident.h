@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From a mapping to the identity of its code. Where the kernel gave a build-id, that; else the
- * file's ELF note, read through the process (/proc/PID/map_files, its root directory) or, when it
- * is gone, through our own root, device and inode compared each time.
+ * From a mapping to the identity of its code: the file's ELF note, read through the process
+ * (/proc/PID/map_files, its root directory) or, when it is gone, through our own root, device and
+ * inode compared each time. The kernel's own word for it is never asked for (track_perf.c,
+ * track_proc.c).
  *
- * Workload: one call a mapping, most with a build-id already; files without are read once and
- * cached by device, inode, size and time of change (a direct-mapped table: bounded, and a
- * collision costs only another read). Ownership: the caller owns the table. Not thread-safe.
+ * Workload: one call a mapping; files are read once and cached by device, inode, size and time of
+ * change (a direct-mapped table: bounded, and a collision costs only another read). Ownership: the
+ * caller owns the table. Not thread-safe.
  */
 #ifndef PP_TRACK_IDENT_H
 #define PP_TRACK_IDENT_H
@@ -34,11 +35,6 @@ void pp_idents_free(struct pp_idents *idents);
  */
 enum pp_ident_kind pp_idents_of(struct pp_idents *idents, pid_t pid, const struct pp_vma *vma,
 				struct pathprof_build_id *ret_id, struct pathprof_file *ret_from);
-/*
- * Whose file the mapping is of; its inode is known. What was found is believed for a second. Owner
- * PATHPROF_OWNER_UNKNOWN when it cannot be reached any more, or when everybody may write to it.
- */
-struct pathprof_file pp_idents_from(struct pp_idents *idents, pid_t pid, const struct pp_vma *vma);
 /* CPU time of the children that have read files for it. */
 uint64_t pp_idents_child_cpu_ns(const struct pp_idents *idents);
 /* Path without " (deleted)"; name holds size bytes. Returns name. */

@@ -47,11 +47,10 @@ struct pp_vma {
 	uint64_t start, end; /* addresses, [start, end) */
 	uint64_t offset;     /* file offset of start */
 	uint32_t dev_major, dev_minor;
-	uint64_t inode, generation;  /* 0: not known */
-	struct pathprof_build_id id; /* len_bytes 0: not known */
-	const struct stat *looked;   /* of the file behind it; NULL: nobody has looked */
-	bool is_refused;             /* pp_proc_look_mapped() was, so that is not tried again */
-	const char *name;            /* "" for none; valid during the callback */
+	uint64_t inode, generation; /* 0: not known */
+	const struct stat *looked;  /* of the file behind it; NULL: nobody has looked */
+	bool is_refused;            /* pp_proc_look_mapped() was, so that is not tried again */
+	const char *name;           /* "" for none; valid during the callback */
 };
 /* The name of a file whose path has more than PATH_MAX bytes, where the kernel does not tell it. */
 #define PP_PROC_LONG_NAME "/(a path of more than 4095 bytes)"

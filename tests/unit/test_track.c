@@ -277,8 +277,8 @@ static void test_no_room_for_a_program(void)
 	const struct pp_image *image;
 	size_t bytes;
 
-	map.vma = (struct pp_vma){.start = 0x1000, .end = 0x2000, .name = "/made/ld.so"};
-	map.vma.id = (struct pathprof_build_id){.len_bytes = 20, .kind = PATHPROF_ID_BUILD_ID};
+	map.vma = (struct pp_vma){
+		.start = 0x1000, .end = 0x2000, .dev_major = 8, .inode = 5, .name = "/made/ld.so"};
 	pp_track_apply(track, &exec);
 	pp_track_apply(track, &map);
 	exec.pid = exec.tid = map.pid = pid;
