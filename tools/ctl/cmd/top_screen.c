@@ -45,7 +45,7 @@ struct top {
 	char nothing[256];           /* why there are no rows */
 	char misfit[64];             /* a binary that is not laid out as it ran; "" */
 	int64_t end_ns;              /* of what is selected, while that slides */
-	bool is_past;                /* it ends with the newest window, not now */
+	bool is_past;                /* what is selected ends with the newest window, not now */
 	int64_t sliding_ns;          /* its length; 0: it does not slide */
 	int64_t newest_ns;           /* when the newest window ended */
 	int64_t rebuilt_ms;
