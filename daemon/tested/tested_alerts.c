@@ -197,11 +197,18 @@ static void resolve_stale(struct pp_tested_alerts *alerts)
 	}
 }
 
-/* Sets were read: every window of the span, this one included, is held against them. */
-static bool begin_anew(struct pp_tested_alerts *alerts, int64_t end_ns)
+/*
+ * Sets were read, or windows are of this kind from here on, which are not added to those of
+ * another: every window of the span and of this kind, this one included, is held against the sets.
+ */
+static bool begin_anew(struct pp_tested_alerts *alerts, enum pathprof_window_kind kind,
+		       int64_t end_ns)
 {
-	if (alerts->readings == pp_tested_sets_readings(alerts->sets))
+	if (alerts->kind == PATHPROF_KIND_ANY)
+		alerts->kind = kind;
+	if (alerts->readings == pp_tested_sets_readings(alerts->sets) && alerts->kind == kind)
 		return false;
+	alerts->kind = kind;
 	pp_tested_end_restore(alerts);
 	pp_tested_forget(alerts);
 	alerts->watched =
@@ -220,10 +227,13 @@ static bool begin_anew(struct pp_tested_alerts *alerts, int64_t end_ns)
 void pp_tested_alerts_window(struct pp_tested_alerts *alerts,
 			     const struct pathprof_profile *profile)
 {
+	const enum pathprof_window_kind kind =
+		pathprof_window_kind(profile->basis, profile->horizon, profile->weighed);
+
 	if (!alerts)
 		return;
 	alerts->common.end_ns = profile->end_ns;
-	if (alerts->sets && !begin_anew(alerts, profile->end_ns))
+	if (alerts->sets && !begin_anew(alerts, kind, profile->end_ns))
 		take_profile(alerts, profile);
 	if (alerts->sets && !alerts->restore)
 		judge_all(alerts);
@@ -317,7 +327,7 @@ static int open_all(struct pp_tested_alerts *alerts, struct pathprof_error *erro
 	pp_drift_move_alerts(&alerts->alerts, -pp_drift_alerts_ahead_ns(&alerts->alerts, now_ns));
 	alerts->common.end_ns = now_ns;
 	if (alerts->sets)
-		begin_anew(alerts, now_ns);
+		begin_anew(alerts, PATHPROF_KIND_ANY, now_ns);
 	return 0;
 }
 

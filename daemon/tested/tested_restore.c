@@ -121,8 +121,12 @@ static int find_windows(struct pp_tested_restore *r, int64_t end_ns, struct path
 		.until_ns = end_ns + 1,
 	};
 	unsigned int kinds;
-	int code = pathprof_store_kinds(common->store, &filter, &kinds, &filter.kind, error);
+	int code = 0;
 
+	if (r->alerts->kind == PATHPROF_KIND_ANY)
+		code = pathprof_store_kinds(common->store, &filter, &kinds, &r->alerts->kind,
+					    error);
+	filter.kind = r->alerts->kind;
 	if (code == 0)
 		code = pathprof_store_windows(common->store, &filter, take_window, r, error);
 	if (code < 0)

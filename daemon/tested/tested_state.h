@@ -24,6 +24,7 @@ struct pp_tested_alerts {
 	char host[65];
 	struct pp_tested_watched **watched; /* of each build; NULL: it did not run */
 	uint32_t build_cnt, readings;
+	enum pathprof_window_kind kind;    /* of the windows counted; ANY: there are none */
 	struct pp_tested_restore *restore; /* NULL: the store's windows were read */
 };
 

@@ -125,6 +125,7 @@ struct bench {
 	struct pp_tested_alerts *alerts;
 	sd_event *event;
 	int64_t now_ns;
+	enum pathprof_basis basis; /* of the windows to come */
 	char dir[160];
 };
 
@@ -228,6 +229,7 @@ static void bench_init(struct bench *b)
 	snprintf(b->config.tested, sizeof(b->config.tested), "%s/sets", b->dir);
 	CU_ASSERT_EQUAL_FATAL(mkdir(b->config.tested, 0755), 0);
 	snprintf(b->config.db_path, sizeof(b->config.db_path), "%s/p.db", b->dir);
+	b->basis = PATHPROF_BASIS_TIME;
 	b->now_ns = pp_realtime_ns() - 30 * MINUTE;
 	CU_ASSERT(sd_event_new(&b->event) >= 0);
 	write_set(b, "app.tested", PATH_FIRST, PATH_CNT);
@@ -252,7 +254,7 @@ static void windows(struct bench *b, int cnt, uint64_t tested, uint64_t untested
 		profile.begin_ns = b->now_ns;
 		b->now_ns += MINUTE;
 		profile.end_ns = b->now_ns;
-		profile.basis = PATHPROF_BASIS_TIME;
+		profile.basis = b->basis;
 		profile.totals.bursts = profile.totals.paths = PATH_CNT * tested + untested;
 		if (tested)
 			fill(&profile, PATHPROF_SOURCE_STEP, PATH_FIRST, PATH_CNT, tested);
@@ -372,6 +374,28 @@ static void test_new_set(void)
 	bench_release(&b);
 }
 
+/* Weights of windows of another kind are in another unit: none is added to them. */
+static void test_other_kind(void)
+{
+	struct bench b;
+
+	bench_init(&b);
+	windows(&b, 5, 10000, 0);
+	b.basis = PATHPROF_BASIS_BRANCHES;
+	windows(&b, 4, 30, 200);
+	CU_ASSERT_EQUAL(told_of(&b).fired, 1);
+	CU_ASSERT_EQUAL(told_of(&b).resolved, 0);
+	bench_release(&b);
+	/* nor when the service was started anew in between */
+	bench_init(&b);
+	windows(&b, 5, 10000, 0);
+	b.basis = PATHPROF_BASIS_BRANCHES;
+	restart(&b);
+	windows(&b, 4, 30, 200);
+	CU_ASSERT_EQUAL(told_of(&b).fired, 1);
+	bench_release(&b);
+}
+
 /* A name that a shell would take apart stands in no command. */
 static void test_odd_name(void)
 {
@@ -440,6 +464,7 @@ static const struct unit_test tests[] = {
 	{"what chance can make does not fire", test_unsure},
 	{"goes on after a restart, by the windows of before", test_restart},
 	{"a set that comes is held against earlier windows", test_new_set},
+	{"windows of another kind are not added", test_other_kind},
 	{"a set of an odd name is not written into the command", test_odd_name},
 	{"what does not run any more is over after the span", test_stale},
 	{"goes on when the clock is set", test_clock_set},
