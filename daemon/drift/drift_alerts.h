@@ -84,7 +84,8 @@ void pp_drift_hand_on(struct pp_drift_alerts *alerts, struct pp_tell *journal,
 /* Messages that were not stored are lost. */
 void pp_drift_free_alerts(struct pp_drift_alerts *alerts);
 
-/* drift_clock.c: the clock was set by so much. */
+/* drift_clock.c: the clock was set by so much; a time of 0 is never, and stays. */
+void pp_drift_move_time(int64_t *time_ns, int64_t by_ns);
 void pp_drift_move_alerts(struct pp_drift_alerts *alerts, int64_t by_ns);
 /* By how much the latest state lies behind this time; 0: none does. */
 int64_t pp_drift_alerts_ahead_ns(const struct pp_drift_alerts *alerts, int64_t now_ns);

@@ -7,7 +7,7 @@
  */
 #include "drift_state.h"
 
-static void move(int64_t *time_ns, int64_t by_ns)
+void pp_drift_move_time(int64_t *time_ns, int64_t by_ns)
 {
 	int64_t moved_ns;
 
@@ -19,18 +19,18 @@ static void move(int64_t *time_ns, int64_t by_ns)
 static void move_span(struct pathprof_rolling_span *span, int64_t by_ns)
 {
 	for (uint32_t i = 0; i < span->cnt; i++) {
-		move(&span->buckets[i].begin_ns, by_ns);
-		move(&span->buckets[i].end_ns, by_ns);
+		pp_drift_move_time(&span->buckets[i].begin_ns, by_ns);
+		pp_drift_move_time(&span->buckets[i].end_ns, by_ns);
 	}
 }
 
 static void move_subject(struct pp_drift_subject *subject, int64_t by_ns)
 {
-	move(&subject->asked_ns, by_ns);
-	move(&subject->seen_ns, by_ns);
-	move(&subject->rolling.renewed_ns, by_ns);
+	pp_drift_move_time(&subject->asked_ns, by_ns);
+	pp_drift_move_time(&subject->seen_ns, by_ns);
+	pp_drift_move_time(&subject->rolling.renewed_ns, by_ns);
 	for (uint32_t i = 0; i < subject->rolling.recent_cnt; i++)
-		move(&subject->rolling.recent[i].end_ns, by_ns);
+		pp_drift_move_time(&subject->rolling.recent[i].end_ns, by_ns);
 	move_span(&subject->rolling.base, by_ns);
 	move_span(&subject->rolling.held, by_ns);
 	/* containers share it: to ask too early costs a look, to ask hours late costs the names */
@@ -42,10 +42,10 @@ static void move_alert(struct pp_drift_alert *alert, int64_t by_ns)
 {
 	struct pathprof_alert_state *state = &alert->state;
 
-	move(&state->since_ns, by_ns);
-	move(&state->fired_ns, by_ns);
-	move(&state->resolved_ns, by_ns);
-	move(&state->seen_ns, by_ns);
+	pp_drift_move_time(&state->since_ns, by_ns);
+	pp_drift_move_time(&state->fired_ns, by_ns);
+	pp_drift_move_time(&state->resolved_ns, by_ns);
+	pp_drift_move_time(&state->seen_ns, by_ns);
 	alert->changed = true;
 }
 
@@ -62,6 +62,7 @@ void pp_drift_clock_set(struct pp_drift *drift, int64_t by_ns)
 	for (uint32_t i = 0; i < drift->subjects.cnt; i++)
 		move_subject(drift->subjects.list[i], by_ns);
 	pp_drift_move_alerts(&drift->alerts, by_ns);
+	pp_drift_move_restore(drift, by_ns);
 }
 
 int64_t pp_drift_alerts_ahead_ns(const struct pp_drift_alerts *alerts, int64_t now_ns)

@@ -261,6 +261,14 @@ bool pp_drift_restore_window(struct pp_drift *drift)
 	return true;
 }
 
+void pp_drift_move_restore(struct pp_drift *drift, int64_t by_ns)
+{
+	struct pp_drift_restore *r = drift->restore;
+
+	for (uint32_t i = r ? r->next : 0; r && i < r->window_cnt; i++)
+		pp_drift_move_time(&r->windows[i].end_ns, by_ns);
+}
+
 /* ---------------------------------------------------------------- finding windows */
 
 /* Windows that were imported or traced are none that the service measured. */

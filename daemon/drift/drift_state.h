@@ -31,6 +31,8 @@ void pp_drift_resolve_unmeasured(struct pp_drift *drift);
 int pp_drift_restore(struct pp_drift *drift, struct pathprof_error *error);
 /* Puts the window at hand behind those still to be read. Returns false if there are none. */
 bool pp_drift_restore_window(struct pp_drift *drift);
+/* Windows still to be read move with a clock that was set by so much. */
+void pp_drift_move_restore(struct pp_drift *drift, int64_t by_ns);
 /* Ends the reading, even if windows are left. */
 void pp_drift_end_restore(struct pp_drift *drift);
 

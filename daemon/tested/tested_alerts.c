@@ -380,6 +380,7 @@ void pp_tested_alerts_clock_set(struct pp_tested_alerts *alerts, int64_t by_ns)
 	if (!alerts)
 		return;
 	pp_drift_move_alerts(&alerts->alerts, by_ns);
+	pp_tested_move_restore(alerts, by_ns);
 	for (uint32_t i = 0; i < alerts->build_cnt; i++)
 		if (alerts->watched[i])
 			pp_tested_span_move(&alerts->watched[i]->span,

@@ -86,6 +86,14 @@ void pp_tested_end_restore(struct pp_tested_alerts *alerts)
 	free(r);
 }
 
+void pp_tested_move_restore(struct pp_tested_alerts *alerts, int64_t by_ns)
+{
+	struct pp_tested_restore *r = alerts->restore;
+
+	for (uint32_t i = r ? r->next : 0; r && i < r->window_cnt; i++)
+		pp_drift_move_time(&r->windows[i].end_ns, by_ns);
+}
+
 static void tell_end(const struct pp_tested_restore *r)
 {
 	pp_log(LOG_INFO, "%u %s held against tested sets%s", r->next,

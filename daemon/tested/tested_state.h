@@ -47,6 +47,8 @@ void pp_tested_forget(struct pp_tested_alerts *alerts);
 
 /* tested_restore.c: begins to read the store's windows of the span before end_ns. */
 void pp_tested_restore(struct pp_tested_alerts *alerts, int64_t end_ns);
+/* Windows still to be read move with a clock that was set by so much. */
+void pp_tested_move_restore(struct pp_tested_alerts *alerts, int64_t by_ns);
 void pp_tested_end_restore(struct pp_tested_alerts *alerts);
 
 /* tested_message.c: subject NULL: it was not measured for as long as the span. */

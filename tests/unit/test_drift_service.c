@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static int strdup_fails_in; /* calls until it finds no memory once; 0: never */
@@ -21,6 +23,20 @@ char *strdup(const char *text)
 	char *copy = strdup_fails_in && !--strdup_fails_in ? NULL : malloc(size);
 
 	return copy ? memcpy(copy, text, size) : NULL;
+}
+
+static uint64_t cpu_runs_ahead_s; /* seconds that each look at this thread's CPU time adds */
+
+/* libc's own, but for that. */
+int clock_gettime(clockid_t clock, struct timespec *ret_time)
+{
+	static uint64_t ahead_s;
+	int r = (int)syscall(SYS_clock_gettime, clock, ret_time);
+
+	ahead_s += cpu_runs_ahead_s;
+	if (r == 0 && cpu_runs_ahead_s && clock == CLOCK_THREAD_CPUTIME_ID)
+		ret_time->tv_sec += (time_t)ahead_s;
+	return r;
 }
 
 /* ---------------------------------------------------------------- the whole of it */
@@ -234,6 +250,27 @@ static void test_restart_behind_some_windows(void)
 	bench_release(&b);
 }
 
+/* The clock is set back while the event loop still reads earlier windows: they come along. */
+static void test_clock_set_at_the_start(void)
+{
+	struct bench b;
+
+	bench_init(&b);
+	windows(&b, 0, 7);
+	cpu_runs_ahead_s = 1;
+	restart(&b);
+	cpu_runs_ahead_s = 0;
+	CU_ASSERT_PTR_NOT_NULL_FATAL(b.drift->restore);
+	set_clock(&b, -5, true);
+	while (b.drift->restore)
+		CU_ASSERT_FATAL(sd_event_run(b.event, UINT64_MAX) >= 0);
+	CU_ASSERT_EQUAL_FATAL(b.drift->subjects.cnt, 1);
+	check_order(b.drift->subjects.list[0], 7, b.now_ns);
+	windows(&b, 3, 2);
+	CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_FIRING);
+	bench_release(&b);
+}
+
 /* A restart makes the same baseline of the store as the windows made when they came. */
 static void test_restart_restores_baseline(void)
 {
@@ -437,6 +474,7 @@ static const struct unit_test tests[] = {
 	{"states ahead of a clock that was set back come along", test_restart_in_the_past},
 	{"windows ahead of a clock that was set back come along", test_restart_behind_all_windows},
 	{"windows after a clock was set back are the newest", test_restart_behind_some_windows},
+	{"windows that are read come along with the clock", test_clock_set_at_the_start},
 	{"a restart makes the same baseline again", test_restart_restores_baseline},
 	{"what a restart takes is in the figure of CPU time", test_cpu_of_a_restart},
 	{"an alert of what runs no more resolves", test_what_is_gone_resolves},

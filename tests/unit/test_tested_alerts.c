@@ -456,6 +456,25 @@ static void test_clock_set(void)
 	bench_release(&b);
 }
 
+/* The clock is set while windows of the store are still to be read: they count all the same. */
+static void test_clock_set_at_the_start(void)
+{
+	struct bench b;
+
+	bench_init(&b);
+	windows(&b, 1, 30, 200);
+	close_bench(&b);
+	open_bench(&b);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(b.alerts->restore);
+	b.now_ns -= 600 * MINUTE;
+	pp_tested_alerts_clock_set(b.alerts, -600 * MINUTE);
+	settle(&b);
+	/* that window is one of the two in a row that fire */
+	windows(&b, 1, 3, 0);
+	CU_ASSERT_EQUAL(told_of(&b).fired, 1);
+	bench_release(&b);
+}
+
 static const struct unit_test tests[] = {
 	{"a share is of the span that moves on", test_span},
 	{"an old window wipes no new bucket", test_old_window},
@@ -468,6 +487,7 @@ static const struct unit_test tests[] = {
 	{"a set of an odd name is not written into the command", test_odd_name},
 	{"what does not run any more is over after the span", test_stale},
 	{"goes on when the clock is set", test_clock_set},
+	{"windows that are read come along with the clock", test_clock_set_at_the_start},
 };
 
 UNIT_SUITE(tested_alerts, tests)
