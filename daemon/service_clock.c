@@ -52,7 +52,7 @@ void pp_service_read_clock(struct pp_service *service)
 	if (!service->clock)
 		return;
 	/* a sample must find its process and its mapping, and the burst that held its thread */
-	pp_service_flush_source(service);
+	pp_service_drain_source(service);
 	service->resolver.dispatch(service->resolver.context);
 	lost = pp_clock_read(service->clock, helper_of(service), on_sample, service);
 	pp_window_clock_lost(service->window, lost);

@@ -131,15 +131,13 @@ bool pp_service_compresses(const struct pp_service *service)
 	return wanted == PP_CONFIG_COMPRESS_YES || !service->only_pid;
 }
 
-/* What the source still has goes into the open window. */
-int pp_service_flush_source(struct pp_service *service)
+void pp_service_flush_source(struct pp_service *service)
 {
 	const struct pp_source_sink sink = pp_window_source_sink(service->window);
 	const struct pp_source_ops *ops = service->source_ops;
 
-	if (!service->source)
-		return 0;
-	return ops->flush ? ops->flush(service->source, &sink) : ops->drain(service->source, &sink);
+	if (service->source)
+		(void)(ops->flush ? ops->flush : ops->drain)(service->source, &sink);
 }
 
 static void read_stats(struct pp_service *service, struct pp_source_stats *ret_stats)
@@ -313,23 +311,27 @@ static int on_reopen(sd_event_source *timer, uint64_t now_us, void *context)
 	return 0;
 }
 
-static int on_bursts(sd_event_source *event_source, int fd, uint32_t events, void *context)
+void pp_service_drain_source(struct pp_service *service)
 {
-	struct pp_service *service = context;
 	const struct pp_source_sink sink = pp_window_source_sink(service->window);
 	uint64_t before = pp_window_profile(service->window)->totals.paths;
-	int r = service->source_ops->drain(service->source, &sink);
+	int r = service->source ? service->source_ops->drain(service->source, &sink) : 0;
 
 	/* it delivers, so the next death starts with a short pause again */
 	if (pp_window_profile(service->window)->totals.paths != before)
 		service->reopen_wait_ns = 0;
 	if (r >= 0)
-		return 0;
+		return;
 	service->source_deaths++;
 	pp_log(LOG_WARNING, "source %s: %s; opening it again", service->source_ops->name,
 	       r == -EPIPE ? "died" : strerror(-r));
 	pp_service_close_source(service);
 	reopen_later(service);
+}
+
+static int on_bursts(sd_event_source *event_source, int fd, uint32_t events, void *context)
+{
+	pp_service_drain_source(context);
 	return 0;
 }
 

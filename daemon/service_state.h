@@ -122,8 +122,10 @@ int pp_service_pick_source(struct pp_service *service, struct pathprof_error *er
 int pp_service_open_source(struct pp_service *service, struct pathprof_error *error);
 /* The one picked; while it cannot be opened, the next best. */
 int pp_service_open_first_source(struct pp_service *service, struct pathprof_error *error);
-/* Before a window ends. */
-int pp_service_flush_source(struct pp_service *service);
+/* What has come goes into the open window; one that has died is opened again later. */
+void pp_service_drain_source(struct pp_service *service);
+/* Before a window ends: also what is still being counted. */
+void pp_service_flush_source(struct pp_service *service);
 /* Whether paths come as counts, those of PATHPROF_MAPPING_WPP. */
 bool pp_service_compresses(const struct pp_service *service);
 void pp_service_close_source(struct pp_service *service);

@@ -102,7 +102,7 @@ static struct script {
 	uint32_t taste;      /* which ways the program prefers */
 	uint64_t ways[WAYS]; /* whole paths that were handed over, by where they begin */
 	uint64_t passed;     /* samples passed over */
-	int fd, opened, freed, configured;
+	int fd, opened, freed, configured, flushed;
 	int probe_code, open_code, drain_code;
 } script;
 
@@ -174,6 +174,12 @@ static int drain(struct pp_source *source, const struct pp_source_sink *sink)
 	return script.drain_code;
 }
 
+static int flush(struct pp_source *source, const struct pp_source_sink *sink)
+{
+	script.flushed++;
+	return drain(source, sink);
+}
+
 static void stats(struct pp_source *source, struct pp_source_stats *ret_stats)
 {
 	*ret_stats = (struct pp_source_stats){
@@ -205,6 +211,7 @@ static const struct pp_source_ops ops = {
 	.open = open_fake,
 	.fd = fd_of,
 	.drain = drain,
+	.flush = flush,
 	.stats = stats,
 	.configure = configure,
 	.free = free_fake,
@@ -426,6 +433,34 @@ static void test_counts_the_last(void)
 	close_scene(&scene);
 }
 
+/* Tables of counts are emptied when a window ends, and not each time that the clock is read. */
+static void test_clock_empties_no_tables(void)
+{
+	struct scene scene;
+	int before;
+
+	open_scene(&scene);
+	scene.service->config.clock_hz = 97;
+	pp_service_open_clock(scene.service);
+	if (!scene.service->clock) {
+		unit_skip("cpu-clock events are refused");
+		close_scene(&scene);
+		return;
+	}
+	before = script.flushed;
+	script.ready = 2;
+	pp_service_read_clock(scene.service);
+	CU_ASSERT_EQUAL(script.ready, 0);
+	CU_ASSERT_EQUAL(script.flushed, before);
+	pp_service_close_window(scene.service);
+	CU_ASSERT_EQUAL(script.flushed, before + 1);
+	/* a source that has died meanwhile is let go at once */
+	script.drain_code = -EPIPE;
+	pp_service_read_clock(scene.service);
+	CU_ASSERT_EQUAL(script.freed, 1);
+	close_scene(&scene);
+}
+
 /* ---------------------------------------------------------------- alerts */
 
 struct told {
@@ -613,6 +648,7 @@ static void test_user_time_without_a_clock(void)
 static const struct unit_test tests[] = {
 	{"writes what the source hands over, window by window", test_stores_windows},
 	{"counts what the source still had at its end", test_counts_the_last},
+	{"the clock empties no tables of counts", test_clock_empties_no_tables},
 	{"tells of a change when it comes and when it is over", test_alerts},
 	{"does not start without its source", test_refused},
 	{"goes on when its source has died", test_dies},
