@@ -142,9 +142,7 @@ static int open_window(struct pp_service *service, struct pathprof_error *error)
 
 static void start_clocks(struct pp_service *service)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-
-	service->cpu_cnt = cpus > 0 ? (unsigned int)cpus : 1;
+	service->cpu_cnt = pp_service_cpus_online();
 	service->started_ns = pp_realtime_ns();
 	service->clock_ahead_ns = service->started_ns - (int64_t)pp_clock_ns(CLOCK_BOOTTIME);
 	service->relay_seen_ns = pp_monotonic_ns();

@@ -9,6 +9,7 @@
 #include "service_state.h"
 
 #include <linux/capability.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "callers/tables.h"
@@ -45,6 +46,23 @@ uint64_t pp_costs_cpu_ns(const struct pp_costs *costs)
 	return costs->source_cpu_ns + costs->daemon_cpu_ns;
 }
 
+unsigned int pp_service_cpus_online(void)
+{
+	long cnt = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cnt > 0 ? (unsigned int)cnt : 1;
+}
+
+/* CPUs come and go: a share of all of them is one of those that are there. */
+static bool follow_cpus(struct pp_service *service)
+{
+	const unsigned int before = service->cpu_cnt;
+
+	service->cpu_cnt = pp_service_cpus_online();
+	service->allowance.cpu_cnt = service->busy.cpu_cnt = service->cpu_cnt;
+	return service->cpu_cnt != before;
+}
+
 void pp_service_begin_budget(struct pp_service *service)
 {
 	const struct pp_costs costs = pp_service_costs(service);
@@ -79,8 +97,9 @@ void pp_service_share_budget(struct pp_service *service)
 {
 	const struct pp_costs costs = pp_service_costs(service);
 	const uint64_t now_ns = pp_monotonic_ns();
-	bool changed = pp_allowance_look(&service->allowance, now_ns, costs.daemon_cpu_ns);
+	bool changed = follow_cpus(service);
 
+	changed |= pp_allowance_look(&service->allowance, now_ns, costs.daemon_cpu_ns);
 	if (service->clock || read_user_time(service, &costs))
 		changed |= pp_busy_look(&service->busy, now_ns, service->user_ns);
 	if (changed)

@@ -175,6 +175,8 @@ void pp_service_miss_relay(struct pp_service *service);
 /* service_costs.c: what the kernel accounts to our processes, and the time targets are held. */
 struct pp_costs pp_service_costs(const struct pp_service *service);
 uint64_t pp_costs_cpu_ns(const struct pp_costs *costs);
+/* CPUs online; 1 where that cannot be told. */
+unsigned int pp_service_cpus_online(void);
 /* From here on the daemon's CPU time is paid for. */
 void pp_service_begin_budget(struct pp_service *service);
 /* Every two seconds: the source gets what the daemon's own CPU time leaves of the budget. */

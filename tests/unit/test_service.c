@@ -611,6 +611,26 @@ static void test_budget_without_the_group(void)
 	close_scene(&scene);
 }
 
+/* The source is told of a budget whose CPUs have come or gone. */
+static void test_budget_of_cpus_that_went(void)
+{
+	const unsigned int online = pp_service_cpus_online();
+	struct pp_service *service;
+	struct scene scene;
+	int before;
+
+	open_scene(&scene);
+	service = scene.service;
+	service->cpu_cnt = service->allowance.cpu_cnt = service->busy.cpu_cnt = 16 * online;
+	before = script.configured;
+	pp_service_share_budget(service);
+	CU_ASSERT_EQUAL(script.configured, before + 1);
+	CU_ASSERT_EQUAL(service->cpu_cnt, online);
+	CU_ASSERT_EQUAL(service->allowance.cpu_cnt, online);
+	CU_ASSERT_EQUAL(service->busy.cpu_cnt, online);
+	close_scene(&scene);
+}
+
 static pid_t start_loop(void)
 {
 	pid_t child = fork();
@@ -656,6 +676,7 @@ static const struct unit_test tests[] = {
 	 test_status_of_refused_settings},
 	{"a new budget reaches a source whose control group has ended",
 	 test_budget_without_the_group},
+	{"a budget is one of the CPUs that are online", test_budget_of_cpus_that_went},
 	{"counts what programs run without a clock", test_user_time_without_a_clock},
 };
 UNIT_SUITE(service, tests)
