@@ -415,6 +415,7 @@ void pp_service_renew_events(struct pp_service *service)
 	struct pathprof_error error = {""};
 	struct pp_cpu_clock *events;
 
+	service->events_code = 0;
 	if (!needs_events(service))
 		return;
 	service->events_code = new_events(service, &events);

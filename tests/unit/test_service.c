@@ -631,6 +631,18 @@ static void test_budget_of_cpus_that_went(void)
 	close_scene(&scene);
 }
 
+/* Nothing is missing any more, so there is nothing to start anew for. */
+static void test_cpus_that_went(void)
+{
+	struct scene scene;
+
+	open_scene(&scene);
+	scene.service->events_code = -EACCES;
+	pp_service_renew_events(scene.service);
+	CU_ASSERT_EQUAL(scene.service->events_code, 0);
+	close_scene(&scene);
+}
+
 static pid_t start_loop(void)
 {
 	pid_t child = fork();
@@ -677,6 +689,7 @@ static const struct unit_test tests[] = {
 	{"a new budget reaches a source whose control group has ended",
 	 test_budget_without_the_group},
 	{"a budget is one of the CPUs that are online", test_budget_of_cpus_that_went},
+	{"what was refused of a CPU that went is forgotten", test_cpus_that_went},
 	{"counts what programs run without a clock", test_user_time_without_a_clock},
 };
 UNIT_SUITE(service, tests)
