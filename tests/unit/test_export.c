@@ -23,35 +23,59 @@
 
 /* ---------------------------------------------------------------- text written by hand */
 
-/* What is written, to be freed; NULL and *ret_rc when it failed. */
+/* The text is to be freed, also after an error. */
+static int write_profile(struct export_world *w, const struct pathprof_branch_profile *profile,
+			 enum pathprof_format format, const struct pathprof_export_options *options,
+			 char **ret_text, size_t *ret_size)
+{
+	FILE *file = open_memstream(ret_text, ret_size);
+	int r = pathprof_export(format, profile, w->code, w->graph, options, file, &w->error);
+
+	fclose(file);
+	return r;
+}
+
+/* The text that is written, to be freed. */
 static char *written(struct export_world *w, enum pathprof_format format,
-		     const struct pathprof_export_options *options, int *ret_rc, size_t *ret_size)
+		     const struct pathprof_export_options *options, size_t *ret_size)
 {
 	char *got = NULL;
-	FILE *file = open_memstream(&got, ret_size);
 
-	*ret_rc = pathprof_export(format, &w->profile, w->code, w->graph, options, file, &w->error);
-	fclose(file);
+	CU_ASSERT_EQUAL(write_profile(w, &w->profile, format, options, &got, ret_size), 0);
 	return got;
 }
 
-/* The same of another profile of that code; its origin aside. */
-static bool writes_as(struct export_world *w, struct pathprof_branch_profile *profile,
+/* The error of an export that is refused and leaves the file empty. */
+static int refusal(struct export_world *w, enum pathprof_format format,
+		   const struct pathprof_export_options *options)
+{
+	char *got = NULL;
+	size_t size;
+	int r = write_profile(w, &w->profile, format, options, &got, &size);
+
+	CU_ASSERT_EQUAL(size, 0);
+	free(got);
+	return r;
+}
+
+/* The lines behind the origin, which has times and the version. */
+static const char *behind_origin(const char *text)
+{
+	while (text[0] == '#' || text[0] == 'E')
+		text = strchr(text, '\n') + 1;
+	return text;
+}
+
+/* Whether a profile of that code is written as wanted. */
+static bool writes_as(struct export_world *w, const struct pathprof_branch_profile *profile,
 		      enum pathprof_format format, const struct pathprof_export_options *options,
 		      const char *want)
 {
 	char *got = NULL;
 	size_t size;
-	FILE *file = open_memstream(&got, &size);
-	int rc = pathprof_export(format, profile, w->code, w->graph, options, file, &w->error);
-	const char *from, *to = *want == 'E' ? strchr(want, '\n') : want;
-	bool same;
+	int r = write_profile(w, profile, format, options, &got, &size);
+	bool same = !r && !strcmp(behind_origin(got), behind_origin(want));
 
-	fclose(file);
-	from = *got == 'E' ? strchr(got, '\n') : got;
-	same = !rc && from && to && !strcmp(from, to);
-	if (!same)
-		printf("  written and read:\n%s  written again:\n%s", want, got);
 	free(got);
 	return same;
 }
@@ -59,17 +83,7 @@ static bool writes_as(struct export_world *w, struct pathprof_branch_profile *pr
 static bool writes(struct export_world *w, enum pathprof_format format,
 		   const struct pathprof_export_options *options, const char *want)
 {
-	int rc;
-	size_t size;
-	char *got = written(w, format, options, &rc, &size), *from = got;
-	bool same;
-
-	/* The origin, with times and version, is not part of it. */
-	while (from[0] == '#' || from[0] == 'E')
-		from = strchr(from, '\n') + 1;
-	same = !rc && !strcmp(from, want);
-	free(got);
-	return same;
+	return writes_as(w, &w->profile, format, options, want);
 }
 
 static const struct pathprof_export_options older = {.bolt_branches = true, .old_autofdo = true};
@@ -185,18 +199,27 @@ static void test_raw(void)
 	export_world_end(&w);
 }
 
+/* The build-id of the binary at this path stands behind each @ of the text that is wanted. */
+static void check_folded(struct export_world *w, const char *path,
+			 const struct pathprof_export_options *options, const char *want)
+{
+	char text[2 * NAME_MAX], id[PATHPROF_BUILD_ID_TEXT_LEN], *to = text;
+
+	CU_ASSERT_EQUAL(pathprof_branch_profile_name(&w->profile, path, NULL, NULL), 0);
+	pathprof_build_id_text(&w->graph->build_id, id);
+	for (; *want; want++)
+		to += sprintf(to, "%c%.12s", *want, *want == '@' ? id : "");
+	CU_ASSERT_TRUE(writes(w, PATHPROF_FORMAT_FOLDED, options, text));
+}
+
 /* f: 10 times 3 instructions, 36 times 3 more, ..., by hand from the ranges. */
 static void test_folded(void)
 {
 	struct export_world w;
-	char want[256], id[PATHPROF_BUILD_ID_TEXT_LEN];
 
 	export_world_fill(&w);
-	CU_ASSERT_EQUAL(pathprof_branch_profile_name(&w.profile, "/x/made", NULL, NULL), 0);
-	pathprof_build_id_text(&w.graph->build_id, id);
 	/* 00: 10; 02, 04: 40; 06, 08, 0a: 36; 0c: 10; 0d, 12: 4; 20, 21: 4 */
-	snprintf(want, sizeof(want), "made@%.12s;f 216\nmade@%.12s;g 8\n", id, id);
-	CU_ASSERT_TRUE(writes(&w, PATHPROF_FORMAT_FOLDED, NULL, want));
+	check_folded(&w, "/x/made", NULL, "made@;f 216\nmade@;g 8\n");
 	export_world_end(&w);
 }
 
@@ -213,23 +236,13 @@ static void test_folded_callers(void)
 	static const struct pathprof_export_callers callers = {chains, 2, called, 5};
 	const struct pathprof_export_options options = {.callers = &callers};
 	struct export_world w;
-	char want[256], id[PATHPROF_BUILD_ID_TEXT_LEN];
-	size_t size;
-	int rc;
 
 	export_world_fill(&w);
-	CU_ASSERT_EQUAL(pathprof_branch_profile_name(&w.profile, "/x/made", NULL, NULL), 0);
-	pathprof_build_id_text(&w.graph->build_id, id);
-	snprintf(want, sizeof(want),
-		 "made@%.12s;_start;main;f 108\nmade@%.12s;f 54\nmade@%.12s;x:y;f 54\n"
-		 "made@%.12s;x:y;g 8\n",
-		 id, id, id, id);
-	CU_ASSERT_TRUE(writes(&w, PATHPROF_FORMAT_FOLDED, &options, want));
+	check_folded(&w, "/x/made", &options,
+		     "made@;_start;main;f 108\nmade@;f 54\nmade@;x:y;f 54\nmade@;x:y;g 8\n");
 	called[0].chain = 2;
-	free(written(&w, PATHPROF_FORMAT_FOLDED, &options, &rc, &size));
-	CU_ASSERT_EQUAL(rc, -EINVAL);
-	free(written(&w, PATHPROF_FORMAT_PPROF, &options, &rc, &size));
-	CU_ASSERT_EQUAL(rc, -EINVAL);
+	CU_ASSERT_EQUAL(refusal(&w, PATHPROF_FORMAT_FOLDED, &options), -EINVAL);
+	CU_ASSERT_EQUAL(refusal(&w, PATHPROF_FORMAT_PPROF, &options), -EINVAL);
 	called[0].chain = 0;
 	export_world_end(&w);
 }
@@ -250,15 +263,10 @@ static void add_times(struct export_world *w)
 static void test_folded_time(void)
 {
 	struct export_world w;
-	char want[256], id[PATHPROF_BUILD_ID_TEXT_LEN];
 
 	export_world_fill(&w);
-	CU_ASSERT_EQUAL(pathprof_branch_profile_name(&w.profile, "/x/made", NULL, NULL), 0);
 	add_times(&w);
-	pathprof_build_id_text(&w.graph->build_id, id);
-	snprintf(want, sizeof(want),
-		 "made@%.12s;[unknown] 77\nmade@%.12s;f 1500\nmade@%.12s;g 301\n", id, id, id);
-	CU_ASSERT_TRUE(writes(&w, PATHPROF_FORMAT_FOLDED, NULL, want));
+	check_folded(&w, "/x/made", NULL, "made@;[unknown] 77\nmade@;f 1500\nmade@;g 301\n");
 	export_world_end(&w);
 }
 
@@ -280,13 +288,12 @@ static void test_figure(void)
 	struct export_world w;
 	char value[64];
 	size_t size;
-	int rc;
 
 	export_world_fill(&w);
 	CU_ASSERT_STRING_EQUAL(pathprof_export_figure(folded, &w.profile, NULL), "instructions");
-	char *timeless = written(&w, folded, NULL, &rc, &size);
+	char *timeless = written(&w, folded, NULL, &size);
 	add_times(&w);
-	char *by_runs_text = written(&w, folded, &by_runs, &rc, &size);
+	char *by_runs_text = written(&w, folded, &by_runs, &size);
 	CU_ASSERT_STRING_EQUAL(by_runs_text, timeless);
 	CU_ASSERT_STRING_EQUAL(pathprof_export_figure(folded, &w.profile, NULL), "time");
 	CU_ASSERT_STRING_EQUAL(pathprof_export_figure(folded, &w.profile, &by_runs),
@@ -294,7 +301,7 @@ static void test_figure(void)
 	w.profile.origin.basis = PATHPROF_BASIS_TIME;
 	w.profile.origin.weighed = true;
 	w.profile.origin.horizon = 1024;
-	char *csv = written(&w, PATHPROF_FORMAT_CSV, NULL, &rc, &size);
+	char *csv = written(&w, PATHPROF_FORMAT_CSV, NULL, &size);
 	CU_ASSERT_STRING_EQUAL(value_of(csv, "# basis=", value), "time");
 	CU_ASSERT_STRING_EQUAL(value_of(csv, "# figure=", value), "runs");
 	CU_ASSERT_STRING_EQUAL(value_of(csv, "# weighed=", value), "cpu-time");
@@ -311,13 +318,12 @@ static void test_words_of_others(void)
 	struct export_world w;
 	char value[64];
 	size_t size;
-	int rc;
 
 	export_world_fill(&w);
 	CU_ASSERT_EQUAL(pathprof_branch_profile_name(&w.profile, "/x/m\303\242de \302\23331m;\033",
 						     NULL, NULL),
 			0);
-	char *csv = written(&w, PATHPROF_FORMAT_CSV, NULL, &rc, &size);
+	char *csv = written(&w, PATHPROF_FORMAT_CSV, NULL, &size);
 	CU_ASSERT_STRING_EQUAL(value_of(csv, "# binary=", value), "/x/m\303\242de___31m__");
 	free(csv);
 	export_world_end(&w);
@@ -327,34 +333,27 @@ static void test_words_of_others(void)
 static void test_folded_nameless(void)
 {
 	struct export_world w;
-	char want[256], id[PATHPROF_BUILD_ID_TEXT_LEN];
 
 	export_world_begin_as(&w, EXPORT_WORLD_NAMELESS);
 	export_world_range(&w, 0x02, 0x0c, false, 5);
 	export_world_range(&w, 0x20, 0x21, false, 4);
 	export_world_settle(&w);
-	CU_ASSERT_EQUAL(pathprof_branch_profile_name(&w.profile, "/x/made", NULL, NULL), 0);
-	pathprof_build_id_text(&w.graph->build_id, id);
-	snprintf(want, sizeof(want), "made@%.12s;made+0x%x 30\nmade@%.12s;made+0x%x 8\n", id,
-		 EXPORT_WORLD_AT, id, EXPORT_WORLD_AT + 0x20);
-	CU_ASSERT_TRUE(writes(&w, PATHPROF_FORMAT_FOLDED, NULL, want));
+	check_folded(&w, "/x/made", NULL, "made@;made+0x1000 30\nmade@;made+0x1020 8\n");
 	export_world_end(&w);
 }
 
 /* The longest name that a file may have leaves room for the build-id. */
 static void test_folded_long_name(void)
 {
-	char path[4 + NAME_MAX] = "/x/", id[PATHPROF_BUILD_ID_TEXT_LEN], want[2 * NAME_MAX];
+	char path[4 + NAME_MAX] = "/x/", want[2 * NAME_MAX];
 	struct export_world w;
 
 	memset(path + 3, 'n', NAME_MAX);
+	snprintf(want, sizeof(want), "%s@;g 8\n", path + 3);
 	export_world_begin(&w);
 	export_world_range(&w, 0x20, 0x21, false, 4);
 	export_world_settle(&w);
-	CU_ASSERT_EQUAL(pathprof_branch_profile_name(&w.profile, path, NULL, NULL), 0);
-	pathprof_build_id_text(&w.graph->build_id, id);
-	snprintf(want, sizeof(want), "%s@%.12s;g 8\n", path + 3, id);
-	CU_ASSERT_TRUE(writes(&w, PATHPROF_FORMAT_FOLDED, NULL, want));
+	check_folded(&w, path, NULL, want);
 	export_world_end(&w);
 }
 
@@ -362,17 +361,13 @@ static void test_folded_long_name(void)
 static void test_fdata_nameless(void)
 {
 	struct export_world w;
-	size_t size = 1;
-	int rc;
 
 	export_world_begin_as(&w, EXPORT_WORLD_NAMELESS);
 	export_world_branch(&w, 0x0a, 0x02, 30, 3);
 	export_world_branch(&w, PATHPROF_OUTSIDE, 0x00, 10, 0);
 	export_world_range(&w, 0x02, 0x0c, false, 5);
 	export_world_settle(&w);
-	free(written(&w, PATHPROF_FORMAT_BOLT_FDATA, NULL, &rc, &size));
-	CU_ASSERT_EQUAL(rc, -ENOENT);
-	CU_ASSERT_EQUAL(size, 0);
+	CU_ASSERT_EQUAL(refusal(&w, PATHPROF_FORMAT_BOLT_FDATA, NULL), -ENOENT);
 	CU_ASSERT_PTR_NOT_NULL(strstr(w.error.text, "perf2bolt --allow-stripped"));
 	CU_ASSERT_TRUE(writes(&w, PATHPROF_FORMAT_BOLT_PREAGG, &older,
 			      "B 40100a 401002 30 3\n"
@@ -423,26 +418,34 @@ static uint8_t *unzip(const char *bytes, size_t size, size_t *ret_size)
 	return out;
 }
 
+/* The profile that is written, unpacked; the caller frees it. */
+static PpPprof__Profile *written_pprof(struct export_world *w)
+{
+	size_t size, packed_size;
+	char *got = written(w, PATHPROF_FORMAT_PPROF, NULL, &size);
+	uint8_t *packed = unzip(got, size, &packed_size);
+	PpPprof__Profile *p = pp_pprof__profile__unpack(NULL, packed_size, packed);
+
+	free(packed);
+	free(got);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+	if (!p)
+		abort(); /* for those who read without knowing CUnit */
+	return p;
+}
+
 static void test_pprof(void)
 {
 	struct export_world w;
 	PpPprof__Profile *p;
 	int64_t sums[3] = {0};
-	size_t size, packed_size;
 	char id[PATHPROF_BUILD_ID_TEXT_LEN];
 	bool told = false;
-	int rc;
 
 	export_world_fill(&w);
 	w.profile.origin.begin_ns = 1000;
 	w.profile.origin.end_ns = 3000;
-	char *got = written(&w, PATHPROF_FORMAT_PPROF, NULL, &rc, &size);
-	CU_ASSERT_EQUAL_FATAL(rc, 0);
-	uint8_t *packed = unzip(got, size, &packed_size);
-	p = pp_pprof__profile__unpack(NULL, packed_size, packed);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(p);
-	if (!p)
-		return; /* for those who read without knowing CUnit */
+	p = written_pprof(&w);
 	CU_ASSERT_EQUAL(p->time_nanos, 1000);
 	CU_ASSERT_EQUAL(p->duration_nanos, 2000);
 	CU_ASSERT_EQUAL_FATAL(p->n_sample_type, 3);
@@ -464,8 +467,6 @@ static void test_pprof(void)
 		told |= !strncmp(p->string_table[p->comment[i]], "build-id=", 9);
 	CU_ASSERT_TRUE(told);
 	pp_pprof__profile__free_unpacked(p, NULL);
-	free(packed);
-	free(got);
 	export_world_end(&w);
 }
 
@@ -474,25 +475,15 @@ static void test_pprof_first_byte(void)
 {
 	struct export_world w;
 	PpPprof__Profile *p;
-	size_t size, packed_size;
-	int rc;
 
 	export_world_begin(&w);
 	CU_ASSERT_EQUAL(pathprof_branch_profile_add_branch(&w.profile, 0, EXPORT_WORLD_AT, 5, 0),
 			0);
 	export_world_settle(&w);
-	char *got = written(&w, PATHPROF_FORMAT_PPROF, NULL, &rc, &size);
-	CU_ASSERT_EQUAL_FATAL(rc, 0);
-	uint8_t *packed = unzip(got, size, &packed_size);
-	p = pp_pprof__profile__unpack(NULL, packed_size, packed);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(p);
-	if (!p)
-		return; /* for those who read without knowing CUnit */
+	p = written_pprof(&w);
 	CU_ASSERT_EQUAL_FATAL(p->n_location, 1);
 	CU_ASSERT_EQUAL(p->location[0]->n_line, 1);
 	pp_pprof__profile__free_unpacked(p, NULL);
-	free(packed);
-	free(got);
 	export_world_end(&w);
 }
 
@@ -501,18 +492,10 @@ static void test_pprof_time(void)
 	struct export_world w;
 	PpPprof__Profile *p;
 	int64_t cpu = 0, instructions = 0;
-	size_t size, packed_size;
-	int rc;
 
 	export_world_fill(&w);
 	add_times(&w);
-	char *got = written(&w, PATHPROF_FORMAT_PPROF, NULL, &rc, &size);
-	CU_ASSERT_EQUAL_FATAL(rc, 0);
-	uint8_t *packed = unzip(got, size, &packed_size);
-	p = pp_pprof__profile__unpack(NULL, packed_size, packed);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(p);
-	if (!p)
-		return; /* for those who read without knowing CUnit */
+	p = written_pprof(&w);
 	CU_ASSERT_EQUAL_FATAL(p->n_sample_type, 4);
 	CU_ASSERT_STRING_EQUAL(p->string_table[p->sample_type[0]->type], "cpu");
 	CU_ASSERT_STRING_EQUAL(p->string_table[p->sample_type[0]->unit], "nanoseconds");
@@ -525,8 +508,6 @@ static void test_pprof_time(void)
 	CU_ASSERT_EQUAL(cpu, 1878);
 	CU_ASSERT_EQUAL(instructions, 224);
 	pp_pprof__profile__free_unpacked(p, NULL);
-	free(packed);
-	free(got);
 	export_world_end(&w);
 }
 
@@ -535,30 +516,20 @@ static void test_pprof_of_all_times(void)
 {
 	struct export_world w;
 	PpPprof__Profile *p;
-	size_t size, packed_size;
-	int rc;
 
 	export_world_fill(&w);
 	w.profile.origin.begin_ns = INT64_MIN;
 	w.profile.origin.end_ns = INT64_MAX;
-	char *got = written(&w, PATHPROF_FORMAT_PPROF, NULL, &rc, &size);
-	CU_ASSERT_EQUAL_FATAL(rc, 0);
-	uint8_t *packed = unzip(got, size, &packed_size);
-	p = pp_pprof__profile__unpack(NULL, packed_size, packed);
-	CU_ASSERT_PTR_NOT_NULL(p);
-	if (p) {
-		CU_ASSERT_EQUAL(p->duration_nanos, INT64_MAX);
-		pp_pprof__profile__free_unpacked(p, NULL);
-	}
-	free(packed);
-	free(got);
+	p = written_pprof(&w);
+	CU_ASSERT_EQUAL(p->duration_nanos, INT64_MAX);
+	pp_pprof__profile__free_unpacked(p, NULL);
 	export_world_end(&w);
 }
 
 /* ---------------------------------------------------------------- back through the readers */
 
 struct reading {
-	struct export_world *w;
+	struct export_world w;
 	struct pathprof_branch_profile profile;
 	enum pathprof_format format;
 };
@@ -567,9 +538,9 @@ static int take_count(void *context, const struct pathprof_recorded_count *count
 {
 	struct reading *r = context;
 
-	return pathprof_branch_profile_add_count(&r->profile, r->w->code, r->w->graph,
+	return pathprof_branch_profile_add_count(&r->profile, r->w.code, r->w.graph,
 						 pathprof_format_addresses(r->format), count,
-						 &r->w->error);
+						 &r->w.error);
 }
 
 static void read_back(struct reading *r, const char *bytes, size_t size)
@@ -580,13 +551,13 @@ static void read_back(struct reading *r, const char *bytes, size_t size)
 
 	CU_ASSERT_EQUAL(write(fd, bytes, size), (ssize_t)size);
 	lseek(fd, 0, SEEK_SET);
-	rc = pathprof_recording_open(&recording, r->format, fd, "written", &sink, &r->w->error);
+	rc = pathprof_recording_open(&recording, r->format, fd, "written", &sink, &r->w.error);
 	CU_ASSERT_EQUAL_FATAL(rc, 0);
 	do
-		rc = pathprof_recording_read(recording, &r->w->error);
+		rc = pathprof_recording_read(recording, &r->w.error);
 	while (rc > 0);
 	if (rc)
-		printf("  %s\n", r->w->error.text);
+		printf("  %s\n", r->w.error.text);
 	CU_ASSERT_EQUAL(rc, 0);
 	pathprof_recording_free(recording);
 	close(fd);
@@ -637,30 +608,41 @@ static uint64_t all_taken(const struct pathprof_branch_profile *p)
 	return sum;
 }
 
+/* A profile is written, read, and written again. */
+static struct reading begin_round(enum pathprof_format format,
+				  const struct pathprof_export_options *options)
+{
+	struct reading r = {.format = format};
+	size_t size;
+	char *got;
+
+	export_world_fill(&r.w);
+	got = written(&r.w, format, options, &size);
+	CU_ASSERT_EQUAL_FATAL(pathprof_branch_profile_init(&r.profile, &r.w.graph->build_id), 0);
+	read_back(&r, got, size);
+	CU_ASSERT_EQUAL(r.profile.origin.refused, 0);
+	CU_ASSERT_TRUE(writes_as(&r.w, &r.profile, format, options, got));
+	free(got);
+	return r;
+}
+
+static void end_round(struct reading *r)
+{
+	pathprof_branch_profile_release(&r->profile);
+	export_world_end(&r->w);
+}
+
 static void round_trip(enum pathprof_format format, const struct pathprof_export_options *options)
 {
-	struct export_world w;
-	struct reading reading = {.w = &w, .format = format};
-	size_t size;
-	int rc;
+	struct reading r = begin_round(format, options);
 
-	export_world_fill(&w);
-	char *got = written(&w, format, options, &rc, &size);
-	CU_ASSERT_EQUAL(rc, 0);
-	CU_ASSERT_EQUAL_FATAL(pathprof_branch_profile_init(&reading.profile, &w.graph->build_id),
-			      0);
-	read_back(&reading, got, size);
-	CU_ASSERT_EQUAL(reading.profile.origin.refused, 0);
-	CU_ASSERT_EQUAL(reading.profile.origin.taken, all_taken(&reading.profile));
-	CU_ASSERT_TRUE(same_inside(&w.profile, &reading.profile));
-	CU_ASSERT_TRUE(same_ranges(&w.profile, &reading.profile));
-	CU_ASSERT_TRUE(writes_as(&w, &reading.profile, format, options, got));
+	CU_ASSERT_EQUAL(r.profile.origin.taken, all_taken(&r.profile));
+	CU_ASSERT_TRUE(same_inside(&r.w.profile, &r.profile));
+	CU_ASSERT_TRUE(same_ranges(&r.w.profile, &r.profile));
 	/* the check can fail */
-	reading.profile.branches[0].count++;
-	CU_ASSERT_FALSE(same_inside(&w.profile, &reading.profile));
-	pathprof_branch_profile_release(&reading.profile);
-	free(got);
-	export_world_end(&w);
+	r.profile.branches[0].count++;
+	CU_ASSERT_FALSE(same_inside(&r.w.profile, &r.profile));
+	end_round(&r);
 }
 
 static void test_round_trips(void)
@@ -684,33 +666,21 @@ static void test_fdata_round_trip(void)
 		{0x02, 0x0a, false, 26}, {0x0c, 0x0c, false, 4}, {0x0d, 0x0d, false, 4},
 		{0x12, 0x12, true, 4},   {0x20, 0x21, false, 4},
 	};
-	struct export_world w;
-	struct reading reading = {.w = &w, .format = PATHPROF_FORMAT_BOLT_FDATA};
-	size_t size;
-	int rc;
+	struct reading r = begin_round(PATHPROF_FORMAT_BOLT_FDATA, NULL);
 
-	export_world_fill(&w);
-	char *got = written(&w, PATHPROF_FORMAT_BOLT_FDATA, NULL, &rc, &size);
-	CU_ASSERT_EQUAL_FATAL(pathprof_branch_profile_init(&reading.profile, &w.graph->build_id),
-			      0);
-	read_back(&reading, got, size);
-	CU_ASSERT_EQUAL(reading.profile.origin.refused, 0);
-	CU_ASSERT_TRUE(writes_as(&w, &reading.profile, PATHPROF_FORMAT_BOLT_FDATA, NULL, got));
-	CU_ASSERT_EQUAL(reading.profile.branch_cnt, 5);
+	CU_ASSERT_EQUAL(r.profile.branch_cnt, 5);
 	/* 10 + 30 + 4 + 4 + 4: a fall-through is no taken branch */
-	CU_ASSERT_EQUAL(reading.profile.origin.taken, 52);
-	CU_ASSERT_EQUAL_FATAL(reading.profile.range_cnt, sizeof(ranges) / sizeof(ranges[0]));
-	for (uint32_t i = 0; i < reading.profile.range_cnt; i++) {
-		const struct pathprof_range_count *have = &reading.profile.ranges[i];
+	CU_ASSERT_EQUAL(r.profile.origin.taken, 52);
+	CU_ASSERT_EQUAL_FATAL(r.profile.range_cnt, sizeof(ranges) / sizeof(ranges[0]));
+	for (uint32_t i = 0; i < r.profile.range_cnt; i++) {
+		const struct pathprof_range_count *have = &r.profile.ranges[i];
 
 		CU_ASSERT_EQUAL(have->start, EXPORT_WORLD_AT + ranges[i].start);
 		CU_ASSERT_EQUAL(have->last, EXPORT_WORLD_AT + ranges[i].last);
 		CU_ASSERT_EQUAL(have->after_call, ranges[i].after_call);
 		CU_ASSERT_EQUAL(have->count, ranges[i].count);
 	}
-	pathprof_branch_profile_release(&reading.profile);
-	free(got);
-	export_world_end(&w);
+	end_round(&r);
 }
 
 /* ---------------------------------------------------------------- what is refused */
@@ -720,28 +690,20 @@ static void test_refusals(void)
 	struct pathprof_build_id other = {.bytes = {0xab}, .len_bytes = 20, .kind = 1};
 	char id[PATHPROF_BUILD_ID_TEXT_LEN];
 	struct export_world w;
-	size_t size;
-	int rc;
 
 	export_world_begin(&w);
 	export_world_settle(&w);
-	free(written(&w, PATHPROF_FORMAT_CSV, NULL, &rc, &size));
-	CU_ASSERT_EQUAL(rc, -ENODATA);
+	CU_ASSERT_EQUAL(refusal(&w, PATHPROF_FORMAT_CSV, NULL), -ENODATA);
 	export_world_branch(&w, 0, 0x20, 1, 0);
-	free(written(&w, PATHPROF_FORMAT_CSV, NULL, &rc, &size));
-	CU_ASSERT_EQUAL(rc, -EINVAL);
+	CU_ASSERT_EQUAL(refusal(&w, PATHPROF_FORMAT_CSV, NULL), -EINVAL);
 	export_world_settle(&w);
-	free(written(&w, PATHPROF_FORMAT_PERF_DATA, NULL, &rc, &size));
-	CU_ASSERT_EQUAL(rc, -EOPNOTSUPP);
-	free(written(&w, PATHPROF_FORMAT_LLVM_SAMPLE, NULL, &rc, &size));
-	CU_ASSERT_EQUAL(rc, -ENOENT);
+	CU_ASSERT_EQUAL(refusal(&w, PATHPROF_FORMAT_PERF_DATA, NULL), -EOPNOTSUPP);
+	CU_ASSERT_EQUAL(refusal(&w, PATHPROF_FORMAT_LLVM_SAMPLE, NULL), -ENOENT);
 	w.profile.origin.build_id = other;
 	for (int f = 1; f < PATHPROF_FORMAT_CNT; f++) {
 		if (!pathprof_format_writes((enum pathprof_format)f))
 			continue;
-		free(written(&w, (enum pathprof_format)f, NULL, &rc, &size));
-		CU_ASSERT_EQUAL(rc, -ESTALE);
-		CU_ASSERT_EQUAL(size, 0);
+		CU_ASSERT_EQUAL(refusal(&w, (enum pathprof_format)f, NULL), -ESTALE);
 		CU_ASSERT_PTR_NOT_NULL(strstr(w.error.text, pathprof_build_id_text(&other, id)));
 		pathprof_build_id_text(&w.graph->build_id, id);
 		CU_ASSERT_PTR_NOT_NULL(strstr(w.error.text, id));
