@@ -278,14 +278,13 @@ void import_want_path(void *context, const struct pathprof_path_seen *path)
 	struct import_world *w = context;
 	double places = w->depth - path->span;
 
-	import_count(&w->want,
-		     &(struct import_row){.pid = w->pid,
-					  .is_path = true,
-					  .a = import_offset(path->start),
-					  .b = (uint64_t)path->length << 32 | path->outcomes,
-					  .cnt = w->times,
-					  .weight = (double)w->times * w->depth /
-						    (places > 1 ? places : 1)});
+	import_count(&w->want, &(struct import_row){.pid = w->pid,
+						    .is_path = true,
+						    .a = import_offset(path->start),
+						    .b = descriptor(path->length, path->outcomes),
+						    .cnt = w->times,
+						    .weight = (double)w->times * w->depth /
+							      (places > 1 ? places : 1)});
 }
 
 static void want_segment(void *context, const struct pathprof_segment_seen *segment)
@@ -350,4 +349,15 @@ void import_finish(struct import_world *w)
 	struct pathprof_error error = {""};
 
 	CU_ASSERT_EQUAL(pathprof_import_finish(w->import, &error), 0);
+}
+
+void import_finish_same(struct import_world *w)
+{
+	import_finish(w);
+	CU_ASSERT(import_are_same(&w->got, &w->want));
+}
+
+uint64_t import_left(const struct import_world *w, enum pathprof_ledger_reason why)
+{
+	return pathprof_import_stats(w->import)->ledger.left[why];
 }

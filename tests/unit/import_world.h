@@ -87,5 +87,8 @@ void import_want_paths(struct import_world *w, const struct pathprof_taken *take
 /* One stack of the process, which has the program so far from where it was made for. */
 void import_sample(struct import_world *w, uint32_t pid, uint64_t moved, uint64_t time_ns);
 void import_finish(struct import_world *w);
+/* The same, and the windows hold what is wanted. */
+void import_finish_same(struct import_world *w);
+uint64_t import_left(const struct import_world *w, enum pathprof_ledger_reason why);
 
 #endif

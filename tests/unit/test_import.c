@@ -72,11 +72,8 @@ static void kernel_in_the_middle(bool whole)
 			import_want_paths(w, s.taken + middle, DEPTH - middle, s.cnt);
 		}
 		import_send(w, &s, 10, SECOND);
-		import_finish(w);
-		CU_ASSERT(import_are_same(&w->got, &w->want));
-		CU_ASSERT_EQUAL(
-			pathprof_import_stats(w->import)->ledger.left[PATHPROF_LEDGER_KERNEL],
-			s.cnt - DEPTH);
+		import_finish_same(w);
+		CU_ASSERT_EQUAL(import_left(w, PATHPROF_LEDGER_KERNEL), s.cnt - DEPTH);
 		import_world_close(w);
 	}
 	CU_ASSERT(joined > 0 && joined < sizeof(resumes) / sizeof(resumes[0]));
@@ -175,8 +172,7 @@ static uint64_t repeat_entries(uint64_t seed)
 		import_send(w, &s, 10, SECOND);
 	}
 	import_finish(w);
-	CU_ASSERT_EQUAL(pathprof_import_stats(w->import)->ledger.left[PATHPROF_LEDGER_REPEATED],
-			repeated);
+	CU_ASSERT_EQUAL(import_left(w, PATHPROF_LEDGER_REPEATED), repeated);
 	CU_ASSERT(import_are_same(&w->got, &w->want));
 	import_world_close(w);
 	return repeated;
@@ -215,11 +211,10 @@ static void test_filtered(void)
 		}
 		import_send(w, &s, 10, SECOND);
 	}
-	import_finish(w);
-	CU_ASSERT(import_are_same(&w->got, &w->want));
+	import_finish_same(w);
 	CU_ASSERT_EQUAL(pathprof_import_stats(w->import)->filtered, edges);
 	CU_ASSERT_EQUAL(pathprof_import_stats(w->import)->windows, 50);
-	CU_ASSERT_EQUAL(pathprof_import_stats(w->import)->ledger.left[PATHPROF_LEDGER_REPEATED], 0);
+	CU_ASSERT_EQUAL(import_left(w, PATHPROF_LEDGER_REPEATED), 0);
 	import_world_close(w);
 }
 
@@ -255,8 +250,7 @@ static void test_full_tables(void)
 		CU_ASSERT_EQUAL(import_send(w, &s, 10, SECOND), 0);
 		edges += distinct_cnt(&s);
 	}
-	import_finish(w);
-	CU_ASSERT(import_are_same(&w->got, &w->want));
+	import_finish_same(w);
 	CU_ASSERT_EQUAL(w->window_cnt, 1);
 	import_world_close(w);
 }
@@ -271,8 +265,7 @@ static void test_time(void)
 	import_map(w, 10, BASE, "/bin/prog");
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
 		import_sample(w, 10, 0, times[i]);
-	import_finish(w);
-	CU_ASSERT(import_are_same(&w->got, &w->want));
+	import_finish_same(w);
 	CU_ASSERT_EQUAL(w->window_cnt, 4);
 	/* the file's time, as the recording does not say */
 	CU_ASSERT_EQUAL(w->begins[0], (int64_t)(1000 * SECOND));
@@ -293,8 +286,7 @@ static void test_far_times(void)
 	import_map(w, 10, BASE, "/bin/prog");
 	import_sample(w, 10, 0, far);
 	import_sample(w, 10, 0, far + 2 * SECOND);
-	import_finish(w);
-	CU_ASSERT(import_are_same(&w->got, &w->want));
+	import_finish_same(w);
 	CU_ASSERT_EQUAL(w->window_cnt, 2);
 	CU_ASSERT_EQUAL(w->begins[0], (int64_t)(1000 * SECOND));
 	CU_ASSERT_EQUAL(w->begins[1], (int64_t)(1002 * SECOND));
@@ -356,8 +348,7 @@ static void test_repeats(void)
 		w->times = 1 + i % 7;
 		import_sample(w, 10, 0, SECOND);
 	}
-	import_finish(w);
-	CU_ASSERT(import_are_same(&w->got, &w->want));
+	import_finish_same(w);
 	import_world_close(w);
 }
 
@@ -411,10 +402,8 @@ static void test_untaken(void)
 		import_want_paths(w, s.taken, DEPTH, DEPTH);
 		CU_ASSERT_EQUAL(import_send(w, &s, 10, SECOND), 0);
 	}
-	import_finish(w);
-	CU_ASSERT(import_are_same(&w->got, &w->want));
-	CU_ASSERT_EQUAL(pathprof_import_stats(w->import)->ledger.left[PATHPROF_LEDGER_UNTAKEN],
-			50 * DEPTH);
+	import_finish_same(w);
+	CU_ASSERT_EQUAL(import_left(w, PATHPROF_LEDGER_UNTAKEN), 50 * DEPTH);
 	import_world_close(w);
 }
 

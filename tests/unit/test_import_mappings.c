@@ -35,9 +35,8 @@ static void test_changes(void)
 	import_change(w, PATHPROF_RECORDED_EXIT, 20, 0);
 	import_change(w, PATHPROF_RECORDED_FORK, 20, 10);
 	import_sample(w, 20, 0x2000000, SECOND + 6);
-	import_finish(w);
-	CU_ASSERT(import_are_same(&w->got, &w->want));
-	CU_ASSERT_EQUAL(pathprof_import_stats(w->import)->ledger.left[PATHPROF_LEDGER_UNMAPPED], 0);
+	import_finish_same(w);
+	CU_ASSERT_EQUAL(import_left(w, PATHPROF_LEDGER_UNMAPPED), 0);
 	import_world_close(w);
 }
 
@@ -62,10 +61,8 @@ static void test_forgotten(void)
 	import_change(w, PATHPROF_RECORDED_COMM, 13, 0);
 	for (uint32_t pid = 12; pid < 14; pid++)
 		import_sample(w, pid, 0, SECOND);
-	import_finish(w);
-	CU_ASSERT(import_are_same(&w->got, &w->want));
-	CU_ASSERT_EQUAL(pathprof_import_stats(w->import)->ledger.left[PATHPROF_LEDGER_UNMAPPED],
-			2 * DEPTH);
+	import_finish_same(w);
+	CU_ASSERT_EQUAL(import_left(w, PATHPROF_LEDGER_UNMAPPED), 2 * DEPTH);
 	import_world_close(w);
 }
 
@@ -104,8 +101,7 @@ static void test_names(void)
 	import_sample(w, 11, 0, SECOND);
 	import_map(w, 12, BASE, "/bin/link (deleted)");
 	import_sample(w, 12, 0, SECOND);
-	import_finish(w);
-	CU_ASSERT(import_are_same(&w->got, &w->want));
+	import_finish_same(w);
 	import_world_close(w);
 }
 
@@ -124,8 +120,7 @@ static void test_other_layout(void)
 					 });
 	for (int times = 0; times < 50; times++)
 		import_sample(w, 10, 0, SECOND);
-	import_finish(w);
-	CU_ASSERT(import_are_same(&w->got, &w->want));
+	import_finish_same(w);
 	import_world_close(w);
 }
 
