@@ -385,10 +385,10 @@ static void test_a_window_shows_the_librarys_paths(void)
 static void estimate(const struct pathprof_branch *stream, struct lab_truth *truth,
 		     enum lab_clock clock, struct lab_estimate *ret_estimate)
 {
-	lab_truth_init(truth, PATHPROF_MAPPING_BL);
+	lab_truth_init(truth);
 	for (size_t i = 0; i < STREAM_CNT; i++)
 		lab_truth_step(truth, &stream[i], 1 + (uint32_t)i % 5);
-	lab_estimate_init(ret_estimate, PATHPROF_MAPPING_BL, clock, 64, 30000, truth, 9);
+	lab_estimate_init(ret_estimate, clock, 64, 30000, truth, 9);
 	for (size_t i = 0; i < STREAM_CNT; i++)
 		lab_estimate_step(ret_estimate, &stream[i], 1 + (uint32_t)i % 5);
 	lab_estimate_finish(ret_estimate);

@@ -158,8 +158,6 @@ static void test_indirect(void)
 	CU_ASSERT_FALSE(lab_predictor_step(p, &a));
 	CU_ASSERT_TRUE(lab_predictor_step(p, &b));
 	CU_ASSERT_TRUE(lab_predictor_step(p, &a));
-	CU_ASSERT_EQUAL(p->indirect, 4);
-	CU_ASSERT_EQUAL(p->indirect_wrong, 3);
 	free(p);
 }
 
@@ -204,8 +202,6 @@ static size_t wrong_returns(uint64_t depth, uint64_t call_bytes)
 
 		wrong += lab_predictor_step(p, &b);
 	}
-	CU_ASSERT_EQUAL(p->returns, depth);
-	CU_ASSERT_EQUAL(p->returns_wrong, wrong);
 	free(p);
 	return wrong;
 }

@@ -9,10 +9,10 @@
 const uint32_t lab_levels[LAB_LEVEL_CNT] = {10, 30, 100, 300, 1000, 3000, 10000, 30000, 100000};
 const uint32_t lab_windows[LAB_WINDOW_CNT] = {16, 32, 64, 128};
 
-void lab_truth_init(struct lab_truth *t, enum pathprof_mapping mapping)
+void lab_truth_init(struct lab_truth *t)
 {
 	*t = (struct lab_truth){.taken_cnt = 0};
-	lab_finder_init(&t->finder, mapping);
+	lab_finder_init(&t->finder, PATHPROF_MAPPING_BL);
 	lab_profile_init(&t->profile, LAB_TRUTH_CNT);
 }
 
@@ -126,21 +126,19 @@ static void take_window(void *context, uint32_t rank, const struct pathprof_bran
 	struct lab_estimate *e = context;
 
 	e->level = level_of(rank);
-	if (pathprof_paths_of_burst(branches, branch_cnt, e->mapping, add_seen, e) < 0)
+	if (pathprof_paths_of_burst(branches, branch_cnt, PATHPROF_MAPPING_BL, add_seen, e) < 0)
 		lab_fail("windows: the trace holds a branch that cannot be");
 	add_refined(e, branches, branch_cnt);
 	add_to_stitched(e, branches, branch_cnt);
 }
 
-void lab_estimate_init(struct lab_estimate *e, enum pathprof_mapping mapping, enum lab_clock clock,
-		       uint32_t taken_wanted, uint32_t window_cnt, const struct lab_truth *truth,
-		       uint64_t seed)
+void lab_estimate_init(struct lab_estimate *e, enum lab_clock clock, uint32_t taken_wanted,
+		       uint32_t window_cnt, const struct lab_truth *truth, uint64_t seed)
 {
 	uint64_t clock_end = clock == LAB_CLOCK_TAKEN ? truth->taken_cnt : truth->insn_cnt;
 
-	*e = (struct lab_estimate){
-		.mapping = mapping, .clock = clock, .taken_wanted = taken_wanted};
-	lab_finder_init(&e->finder, mapping);
+	*e = (struct lab_estimate){.clock = clock, .taken_wanted = taken_wanted};
+	lab_finder_init(&e->finder, PATHPROF_MAPPING_BL);
 	lab_profile_init(&e->profile, (size_t)LAB_WEIGHTING_CNT * LAB_LEVEL_CNT);
 	lab_cutter_init(&e->cutter, window_cnt, clock_end ? clock_end : 1, taken_wanted, seed,
 			take_window, e);

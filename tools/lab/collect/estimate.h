@@ -39,7 +39,7 @@ struct lab_truth {
 	uint64_t whole_cnt; /* those too that fall off a path stack of 32 */
 };
 
-void lab_truth_init(struct lab_truth *t, enum pathprof_mapping mapping);
+void lab_truth_init(struct lab_truth *t);
 void lab_truth_release(struct lab_truth *t);
 /* insn_cnt: since the branch before, this one included. */
 void lab_truth_step(struct lab_truth *t, const struct pathprof_branch *branch, uint32_t insn_cnt);
@@ -68,7 +68,6 @@ struct lab_estimate {
 	struct lab_finder finder;
 	/* LAB_LEVEL_CNT columns a weighting; sums once lab_estimate_finish() was called. */
 	struct lab_profile profile;
-	enum pathprof_mapping mapping;
 	enum lab_clock clock;
 	uint64_t clock_now;
 	uint32_t taken_wanted;
@@ -78,10 +77,9 @@ struct lab_estimate {
 };
 
 /* window_cnt windows over a stream that the truth has seen; at most the highest level. */
-void lab_estimate_init(struct lab_estimate *e, enum pathprof_mapping mapping, enum lab_clock clock,
-		       uint32_t taken_wanted, uint32_t window_cnt, const struct lab_truth *truth,
-		       uint64_t seed);
-/* Stitches as well; BL mapping only. Before the first step. */
+void lab_estimate_init(struct lab_estimate *e, enum lab_clock clock, uint32_t taken_wanted,
+		       uint32_t window_cnt, const struct lab_truth *truth, uint64_t seed);
+/* Stitches as well. Before the first step. */
 void lab_estimate_stitch(struct lab_estimate *e);
 void lab_estimate_release(struct lab_estimate *e);
 void lab_estimate_step(struct lab_estimate *e, const struct pathprof_branch *branch,

@@ -256,9 +256,8 @@ static void cut_windows(const struct pathprof_trace *trace, const struct lab_mod
 	struct lab_estimate *estimates = lab_alloc(2, sizeof(*estimates));
 
 	for (size_t i = 0; i < 2; i++)
-		lab_estimate_init(&estimates[i], PATHPROF_MAPPING_BL,
-				  i ? LAB_CLOCK_INSNS : LAB_CLOCK_TAKEN, taken_wanted,
-				  (uint32_t)result->windows, truth, SEED + i);
+		lab_estimate_init(&estimates[i], i ? LAB_CLOCK_INSNS : LAB_CLOCK_TAKEN,
+				  taken_wanted, (uint32_t)result->windows, truth, SEED + i);
 	lab_pass_estimates(trace, estimates, 2);
 	lab_profile_keep_module(&truth->profile, module);
 	for (size_t i = 0; i < 2; i++)
@@ -369,7 +368,7 @@ static void compare(const struct pathprof_trace *trace, const char *db, struct r
 	struct lab_module module;
 	struct lab_truth truth;
 
-	lab_truth_init(&truth, PATHPROF_MAPPING_BL);
+	lab_truth_init(&truth);
 	lab_pass_truth(trace, &truth);
 	module = busiest_module(trace, &truth.profile, result);
 	name_module(trace, &module, result);

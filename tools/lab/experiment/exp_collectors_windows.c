@@ -67,11 +67,11 @@ static void measure(struct lab_run *run, const struct lab_program *program,
 
 	if (!estimates)
 		lab_fail("out of memory");
-	lab_truth_init(&truth, PATHPROF_MAPPING_BL);
+	lab_truth_init(&truth);
 	lab_pass_truth(trace, &truth);
 	for (size_t n = 0; n < LAB_WINDOW_CNT; n++) {
-		lab_estimate_init(&estimates[n], PATHPROF_MAPPING_BL, LAB_CLOCK_TAKEN,
-				  lab_windows[n], lab_levels[LAB_LEVEL_CNT - 1], &truth, SEED + n);
+		lab_estimate_init(&estimates[n], LAB_CLOCK_TAKEN, lab_windows[n],
+				  lab_levels[LAB_LEVEL_CNT - 1], &truth, SEED + n);
 		if (n < STITCHED_CNT)
 			lab_estimate_stitch(&estimates[n]);
 	}

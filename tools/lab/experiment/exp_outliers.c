@@ -38,7 +38,7 @@ struct fleet {
 struct verdicts {
 	size_t trials, odd, caught, wrong;
 	double wrong_share; /* sum over trials: of those named, how many wrongly */
-	size_t chance_caught, chance_wrong, chance_trials;
+	size_t chance_caught, chance_wrong;
 };
 
 static void *allocate(size_t cnt, size_t size)
@@ -139,7 +139,6 @@ static void test_chance(struct fleet *f, struct verdicts *v)
 		v->chance_caught += h < f->odd_cnt && drift.kl_low_bits > 0;
 		v->chance_wrong += h >= f->odd_cnt && drift.kl_low_bits > 0;
 	}
-	v->chance_trials++;
 }
 
 /* ---------------------------------------------------------------- the table */

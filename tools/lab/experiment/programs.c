@@ -205,8 +205,8 @@ void lab_run_inputs(struct lab_run *ret_sub, const struct lab_run *run)
 {
 	*ret_sub = *run;
 	ret_sub->program_cnt = 0;
-	for (size_t i = 0; lab_program_input(i); i++) {
-		const struct lab_program *input = lab_program_input(i);
+	for (size_t i = 0; i < INPUT_CNT; i++) {
+		const struct lab_program *input = &inputs[i].program;
 		bool wanted = false;
 
 		for (size_t p = 0; p < run->program_cnt; p++)
@@ -216,11 +216,6 @@ void lab_run_inputs(struct lab_run *ret_sub, const struct lab_run *run)
 	}
 	if (!ret_sub->program_cnt)
 		lab_fail("%s: none of these programs has several inputs", run->experiment->name);
-}
-
-const struct lab_program *lab_program_input(size_t index)
-{
-	return index < INPUT_CNT ? &inputs[index].program : NULL;
 }
 
 static void write_input(const char *dir, const char *name, lab_input_writer *write)

@@ -25,13 +25,13 @@ struct lab_run {
 size_t lab_program_cnt(void);
 const struct lab_program *lab_program_all(size_t index);
 const struct lab_program *lab_program_find(const char *name);
-/* Programs with three or more inputs, one entry for each input, named PROGRAM.INPUT; entries of one
- * program are neighbours. NULL beyond the last. */
-const struct lab_program *lab_program_input(size_t index);
 /* How long "gzip" is in "gzip.text"; and whether two entries are of one program. */
 size_t lab_program_name_len(const char *name);
 bool lab_same_program(const struct lab_program *a, const struct lab_program *b);
-/* The same run over the inputs of the programs that were asked for. */
+/*
+ * The same run over the inputs of the programs that were asked for: those with three or more have
+ * one entry for each, named PROGRAM.INPUT; entries of one program are neighbours.
+ */
 void lab_run_inputs(struct lab_run *ret_sub, const struct lab_run *run);
 /* Writes the files that the program reads into the existing directory dir; always the same. */
 void lab_program_prepare(const struct lab_program *program, const char *dir);

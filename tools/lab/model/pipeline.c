@@ -75,7 +75,6 @@ static uint64_t hand_over(struct lab_pipeline *p, uint64_t time, uint32_t cycles
 {
 	uint64_t free_at = later(time, room(p)), begun = later(free_at, p->profiler_free);
 
-	p->stalled += free_at - time;
 	p->begun[p->begun_at] = begun;
 	p->begun_at = (p->begun_at + 1) % LAB_QUEUE_MAX;
 	p->profiler_free = begun + (uint64_t)cycles * LAB_QUARTERS;

@@ -41,7 +41,6 @@ struct lab_pipeline {
 	uint64_t begun[LAB_QUEUE_MAX]; /* when the profiler began with the branch so many before */
 	uint32_t begun_at;
 	uint64_t profiler_free; /* when it has done all it was given */
-	uint64_t stalled;       /* quarters that retirement waited for the queue */
 };
 #define LAB_QUEUE_NONE UINT32_MAX
 

@@ -78,11 +78,7 @@ static bool step_return(struct lab_predictor *p, uint64_t next)
 
 static bool step_indirect(struct lab_predictor *p, const struct pathprof_branch *b)
 {
-	bool wrong = !step_target(p, b->from, b->next);
-
-	p->indirect++;
-	p->indirect_wrong += wrong;
-	return wrong;
+	return !step_target(p, b->from, b->next);
 }
 
 static bool step_conditional(struct lab_predictor *p, const struct pathprof_branch *b)
@@ -91,15 +87,11 @@ static bool step_conditional(struct lab_predictor *p, const struct pathprof_bran
 
 	if (b->taken)
 		step_target(p, b->from, b->next);
-	p->conditional++;
-	p->conditional_wrong += wrong;
 	return wrong;
 }
 
 bool lab_predictor_step(struct lab_predictor *predictor, const struct pathprof_branch *branch)
 {
-	bool wrong;
-
 	switch (branch->kind) {
 	case PERF_BR_COND:
 		return step_conditional(predictor, branch);
@@ -109,10 +101,7 @@ bool lab_predictor_step(struct lab_predictor *predictor, const struct pathprof_b
 	case PERF_BR_IND:
 		return step_indirect(predictor, branch);
 	case PERF_BR_RET:
-		wrong = !step_return(predictor, branch->next);
-		predictor->returns++;
-		predictor->returns_wrong += wrong;
-		return wrong;
+		return !step_return(predictor, branch->next);
 	case PERF_BR_CALL:
 		push(predictor, branch->from);
 		break;

@@ -42,9 +42,6 @@ struct lab_predictor {
 	uint64_t ras[LAB_RAS_CNT];                                   /* addresses of calls */
 	uint32_t ras_top, ras_depth;
 	uint32_t history;
-	uint64_t conditional, conditional_wrong;
-	uint64_t indirect, indirect_wrong;
-	uint64_t returns, returns_wrong;
 };
 
 void lab_predictor_init(struct lab_predictor *predictor);
