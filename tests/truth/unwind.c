@@ -140,7 +140,7 @@ static bool is_same(struct stop *stop, const char *text)
 	printf("gdb:   %sours: ", text);
 	for (uint32_t i = 0; i < chain.frame_cnt; i++)
 		printf(" %" PRIx64, chain.frames[i].address);
-	printf(" (%s)\n", pathprof_unwind_end_name(chain.end));
+	printf(" (enum pathprof_unwind_end: %d)\n", (int)chain.end);
 	return false;
 }
 

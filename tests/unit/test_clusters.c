@@ -24,18 +24,28 @@ static double poisson(double mean)
 	return cnt;
 }
 
+static void add(struct pathprof_clusters *clusters, double part, double whole)
+{
+	clusters->cnt++;
+	clusters->whole += whole;
+	clusters->whole_squares += whole * whole;
+	clusters->part += part;
+	clusters->part_squares += part * part;
+	clusters->product += part * whole;
+}
+
 static void test_formula(void)
 {
 	struct pathprof_clusters c = {.cnt = 0};
 	struct pathprof_share share = {0.225, 0.2, 0.25};
 
 	pathprof_clusters_widen(&c, &share);
-	pathprof_clusters_add(&c, 10, 100);
+	add(&c, 10, 100);
 	pathprof_clusters_widen(&c, &share);
 	CU_ASSERT_EQUAL(share.low, 0.2);
 	CU_ASSERT_EQUAL(share.high, 0.25);
-	pathprof_clusters_add(&c, 30, 100);
-	pathprof_clusters_add(&c, 50, 200);
+	add(&c, 30, 100);
+	add(&c, 50, 200);
 	pathprof_clusters_widen(&c, &share);
 	/* R = 90 / 400; distances -12.5, 7.5, 5 */
 	double half = 4.303 * sqrt(1.5 * 237.5) / 400;
@@ -52,7 +62,7 @@ static void test_quantile(void)
 	double deviation = sqrt(11.0 / 10 * 10 * 100) / 1100;
 
 	for (int i = 0; i < 11; i++)
-		pathprof_clusters_add(&c, i < 5 ? 40 : i < 10 ? 60 : 50, 100);
+		add(&c, i < 5 ? 40 : i < 10 ? 60 : 50, 100);
 	pathprof_clusters_widen(&c, &share);
 	CU_ASSERT_DOUBLE_EQUAL((share.high - share.value) / deviation, 2.2281389, 1e-3);
 	CU_ASSERT_DOUBLE_EQUAL((share.value - share.low) / deviation, 2.2281389, 1e-3);
@@ -64,13 +74,13 @@ static void test_ends(void)
 	struct pathprof_share share = {0.1, 0.08, 0.12}, unknown = {NAN, NAN, NAN};
 
 	for (int i = 0; i < 3; i++)
-		pathprof_clusters_add(&alike, 10, 100);
+		add(&alike, 10, 100);
 	pathprof_clusters_widen(&alike, &share);
 	CU_ASSERT_EQUAL(share.low, 0.08);
 	CU_ASSERT_EQUAL(share.high, 0.12);
 	/* on one of two hosts alone: anything can be */
-	pathprof_clusters_add(&apart, 100, 100);
-	pathprof_clusters_add(&apart, 0, 100);
+	add(&apart, 100, 100);
+	add(&apart, 0, 100);
 	share = (struct pathprof_share){0.5, 0.45, 0.55};
 	pathprof_clusters_widen(&apart, &share);
 	CU_ASSERT_EQUAL(share.low, 0);
@@ -94,7 +104,7 @@ static unsigned int held(unsigned int hosts, double share, double scatter, doubl
 			double part = poisson(
 				whole * fmin(share * exp(scatter * chance_normal(&state)), 1));
 
-			pathprof_clusters_add(&c, fmin(part, whole), whole);
+			add(&c, fmin(part, whole), whole);
 		}
 		seen = pathprof_share_of_samples((uint64_t)c.part, (uint64_t)c.whole);
 		pathprof_clusters_widen(&c, &seen);

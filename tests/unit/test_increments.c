@@ -66,10 +66,8 @@ static size_t differences(const struct pathprof_function_paths *paths,
 {
 	size_t different = 0;
 
-	for (size_t id = 0; id < cnt; id++) {
+	for (size_t id = 0; id < cnt; id++)
 		different += counted(paths, flow, i, &listed[id]) != id;
-		different += !pathprof_function_paths_begin_at(paths, listed[id].start);
-	}
 	return different;
 }
 

@@ -22,15 +22,13 @@
 extern "C" {
 #endif
 
-/* Sums over clusters: so that a row needs three figures, however many hosts there are. */
+/* Sums over clusters, of which each has 0 <= part <= whole: so that a row needs three figures,
+ * however many hosts there are. */
 struct pathprof_clusters {
 	uint64_t cnt;
 	double whole, whole_squares;
 	double part, part_squares, product; /* product: sum of part * whole */
 };
-
-/* One cluster more: 0 <= part <= whole. */
-void pathprof_clusters_add(struct pathprof_clusters *clusters, double part, double whole);
 
 /*
  * The wider of the two intervals; share: as of all samples together, with the interval that samples

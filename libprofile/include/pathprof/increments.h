@@ -45,8 +45,7 @@ int pathprof_increments_init(struct pathprof_increments *ret_increments,
 			     const bool *is_fixed);
 void pathprof_increments_release(struct pathprof_increments *increments);
 
-/* Whether paths begin at a node, and whether an edge of the flow is cut. */
-bool pathprof_function_paths_begin_at(const struct pathprof_function_paths *paths, uint32_t node);
+/* Whether an edge of the flow is cut. */
 bool pathprof_function_paths_cut_at(const struct pathprof_function_paths *paths, uint32_t edge);
 
 #ifdef __cplusplus

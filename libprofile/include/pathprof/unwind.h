@@ -123,8 +123,6 @@ enum pathprof_unwind_end {
 	PATHPROF_UNWIND_END_BROKEN,  /* the frame of the caller is not above that of the callee */
 	PATHPROF_UNWIND_END_CNT
 };
-/* "whole", "full", "stack", ...; NULL when out of range. */
-const char *pathprof_unwind_end_name(enum pathprof_unwind_end end);
 
 /* Frame 0 is where the thread stands; of each other one `address` is where it goes on. */
 struct pathprof_unwind_frame {

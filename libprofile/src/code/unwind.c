@@ -23,15 +23,6 @@ struct frame {
 	bool interrupted; /* it goes on at rip, and did not call from before it */
 };
 
-const char *pathprof_unwind_end_name(enum pathprof_unwind_end end)
-{
-	static const char *const names[PATHPROF_UNWIND_END_CNT] = {
-		"whole", "full", "stack", "rule", "unknown", "broken",
-	};
-
-	return (unsigned int)end < PATHPROF_UNWIND_END_CNT ? names[end] : NULL;
-}
-
 /* Eight bytes of the copy. */
 static bool read_stack(const struct pathprof_unwind_state *state, uint64_t address,
 		       uint64_t *ret_value)

@@ -190,7 +190,8 @@ static int place(struct placing *g)
 	return 0;
 }
 
-int pp_increments_allocate(struct pathprof_increments *i, const struct pathprof_flow *flow)
+/* Zeros. */
+static int allocate(struct pathprof_increments *i, const struct pathprof_flow *flow)
 {
 	size_t nodes = flow->node_cnt;
 
@@ -210,7 +211,7 @@ int pp_increments_of_weights(struct pathprof_increments *ret_increments,
 	size_t nodes = paths->flow->node_cnt;
 	struct placing g = {.p = paths, .weights = weights};
 	struct pathprof_increments i = {0};
-	int r = pp_increments_allocate(&i, paths->flow);
+	int r = allocate(&i, paths->flow);
 
 	g.arcs = calloc(2 * nodes + paths->flow->edge_cnt, sizeof(*g.arcs));
 	if (!r && (!g.arcs || forest_init(&g.forest, (uint32_t)nodes + 2) < 0))
@@ -233,7 +234,7 @@ int pp_increments_of_weights(struct pathprof_increments *ret_increments,
 int pp_increments_weights(struct pathprof_increments *ret_weights,
 			  const struct pathprof_function_paths *paths)
 {
-	int r = pp_increments_allocate(ret_weights, paths->flow);
+	int r = allocate(ret_weights, paths->flow);
 
 	if (r < 0)
 		return r;
@@ -264,11 +265,6 @@ void pathprof_increments_release(struct pathprof_increments *increments)
 	free(increments->start);
 	free(increments->edge_sets);
 	*increments = (struct pathprof_increments){0};
-}
-
-bool pathprof_function_paths_begin_at(const struct pathprof_function_paths *paths, uint32_t node)
-{
-	return pp_paths_start_at(paths, node) < paths->start_cnt;
 }
 
 bool pathprof_function_paths_cut_at(const struct pathprof_function_paths *paths, uint32_t edge)

@@ -9,8 +9,6 @@
 #include "pathprof/increments.h"
 #include "pp_function_paths.h"
 
-/* Zeros. -ENOMEM. */
-int pp_increments_allocate(struct pathprof_increments *i, const struct pathprof_flow *flow);
 /* The weights that add up to the number of every path. -ENOMEM. */
 int pp_increments_weights(struct pathprof_increments *ret_weights,
 			  const struct pathprof_function_paths *paths);

@@ -21,16 +21,6 @@ static double student(uint64_t degrees)
 	       (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n);
 }
 
-void pathprof_clusters_add(struct pathprof_clusters *clusters, double part, double whole)
-{
-	clusters->cnt++;
-	clusters->whole += whole;
-	clusters->whole_squares += whole * whole;
-	clusters->part += part;
-	clusters->part_squares += part * part;
-	clusters->product += part * whole;
-}
-
 /* The variance of the ratio, from how the clusters' own ratios scatter. */
 static double variance_of(const struct pathprof_clusters *c)
 {
