@@ -14,7 +14,8 @@ size_t pp_graph_bytes(const struct pathprof_graph *graph)
 	       (size_t)graph->edge_cnt * sizeof(graph->edges[0]) + graph->names_bytes;
 }
 
-void pp_graph_lay_out(struct pathprof_graph *graph, const void *memory)
+/* Points the graph's arrays into memory, by its counts. */
+static void lay_out(struct pathprof_graph *graph, const void *memory)
 {
 	graph->functions = memory;
 	graph->parts = (const void *)(graph->functions + graph->function_cnt);
@@ -35,7 +36,7 @@ int pp_graph_new(struct pp_graph **ret_graph, const struct pathprof_graph *count
 		free(g);
 		return -ENOMEM;
 	}
-	pp_graph_lay_out(&g->graph, g->memory);
+	lay_out(&g->graph, g->memory);
 	*ret_graph = g;
 	return 0;
 }

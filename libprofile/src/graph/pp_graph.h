@@ -26,8 +26,6 @@ struct pp_graph {
 
 /* How long the piece is, by the graph's counts. They stem from no file, or were checked. */
 size_t pp_graph_bytes(const struct pathprof_graph *graph);
-/* Points the graph's arrays into memory, by its counts. */
-void pp_graph_lay_out(struct pathprof_graph *graph, const void *memory);
 /*
  * A graph of these counts, stats and build-id, its piece zeroed: fill it through the arrays
  * (casting const away is the filler's right alone). -ENOMEM.

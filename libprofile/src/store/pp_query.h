@@ -54,8 +54,6 @@ void pp_query_begin(struct pp_query *q, struct pathprof_store *store,
 void pp_query_add(struct pp_query *q, const char *fragment);
 
 bool pp_query_given(const char *text);
-bool pp_query_by_window(const struct pp_query *q);
-bool pp_query_by_process(const struct pp_query *q);
 
 /* " AND ..." of windows called w. */
 void pp_query_add_window_terms(struct pp_query *q);

@@ -88,14 +88,14 @@ void pp_query_begin(struct pp_query *q, struct pathprof_store *store,
 		pp_query_labels(q->filter.labels, q->labels);
 }
 
-bool pp_query_by_window(const struct pp_query *q)
+static bool by_window(const struct pp_query *q)
 {
 	return q->filter.since_ns || q->filter.until_ns || q->filter.window ||
 	       pp_query_given(q->filter.host) || pp_query_given(q->filter.labels) ||
 	       q->filter.kind != PATHPROF_KIND_ANY;
 }
 
-bool pp_query_by_process(const struct pp_query *q)
+static bool by_process(const struct pp_query *q)
 {
 	return q->filter.pid || pp_query_given(q->filter.comm) ||
 	       pp_query_given(q->filter.container) || pp_query_given(q->filter.workload);
@@ -144,7 +144,7 @@ void pp_query_add_window_terms(struct pp_query *q)
 /* For counts that are not joined with their windows. */
 void pp_query_add_window_set(struct pp_query *q)
 {
-	if (!pp_query_by_window(q))
+	if (!by_window(q))
 		return;
 	pp_query_add(q, " AND c.window IN (SELECT w.id FROM windows w WHERE 1");
 	pp_query_add_window_terms(q);
@@ -153,7 +153,7 @@ void pp_query_add_window_set(struct pp_query *q)
 
 void pp_query_add_process_set(struct pp_query *q)
 {
-	if (!pp_query_by_process(q))
+	if (!by_process(q))
 		return;
 	pp_query_add(q, " AND +c.process IN (SELECT p.id FROM processes p WHERE 1");
 	if (q->filter.pid)
@@ -249,7 +249,7 @@ void pp_query_add_window_matches(struct pp_query *q)
 		pp_query_add(q, ") OR w.id IN (SELECT c.window FROM clock_counts c WHERE 1");
 		pp_query_add_clock_set(q);
 		pp_query_add(q, "))");
-	} else if (pp_query_by_process(q)) {
+	} else if (by_process(q)) {
 		pp_query_add(q, " AND w.id IN (SELECT c.window FROM window_processes c WHERE 1");
 		pp_query_add_window_set(q);
 		pp_query_add_process_set(q);

@@ -329,10 +329,17 @@ static void sum_paths(struct shares *shares)
 	}
 }
 
+/* A share of runs that is known as a sum or by its weight only: an interval as wide as can be. */
 static void finish_sum(const struct shares *shares, struct pathprof_share *share)
 {
-	if (isnan(share->low))
-		*share = shares_of_sum(shares, share->value);
+	struct interval interval;
+
+	if (!isnan(share->low))
+		return;
+	interval = interval_of_share(share->value, shares->observations);
+	*share = isnan(share->value) || shares->kind == PATHPROF_KIND_TAKEN
+			 ? unknown
+			 : (struct pathprof_share){share->value, interval.low, interval.high};
 }
 
 static void take_function_figures(struct shares_index *index)
@@ -548,15 +555,6 @@ struct figures shares_of_samples(const struct shares *shares, uint64_t samples)
 		.time = pathprof_share_of_samples(samples, shares->clock_samples),
 		.runs = unknown,
 	};
-}
-
-struct pathprof_share shares_of_sum(const struct shares *shares, double share)
-{
-	struct interval interval = interval_of_share(share, shares->observations);
-
-	if (isnan(share) || shares->kind == PATHPROF_KIND_TAKEN)
-		return unknown;
-	return (struct pathprof_share){share, interval.low, interval.high};
 }
 
 /* ---------------------------------------------------------------- intervals */

@@ -96,8 +96,6 @@ const struct shares_binary *shares_find_binary(const struct shares *shares,
 					       const struct pathprof_build_id *id);
 /* Of a row that has so many clock samples and nothing else. */
 struct figures shares_of_samples(const struct shares *shares, uint64_t samples);
-/* A share of runs that is known as a sum or by its weight only: an interval as wide as can be. */
-struct pathprof_share shares_of_sum(const struct shares *shares, double share);
 
 /*
  * How far a share may be off: the 95 % score interval of a proportion (E. B. Wilson, "Probable

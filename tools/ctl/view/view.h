@@ -91,8 +91,6 @@ char *view_branches_text(const struct view_query *query);
 
 #define VIEW_BAR_WIDTH 10
 void view_bar_cell(struct view_query *query, double share);
-/* "12.34%", "-" where it is not known. */
-void view_share_cell(struct view_query *query, double share, enum ctl_style style);
 
 /* ---------------------------------------------------------------- the command line */
 

@@ -128,7 +128,8 @@ void view_bar_cell(struct view_query *query, double share)
 	table_cell(query->table, ctl_share_style(share), "%s", bar);
 }
 
-void view_share_cell(struct view_query *query, double share, enum ctl_style style)
+/* "12.34%", "-" where it is not known. */
+static void share_cell(struct view_query *query, double share, enum ctl_style style)
 {
 	if (isnan(share))
 		table_cell(query->table, CTL_DIM, "-");
@@ -141,11 +142,11 @@ void view_figure_cells(struct view_query *query, const struct figures *figures)
 	struct pathprof_share first = share_by(query, query->order, figures);
 	enum ctl_sort second = second_figure(query);
 
-	view_share_cell(query, first.value, ctl_share_style(first.value));
+	share_cell(query, first.value, ctl_share_style(first.value));
 	view_bar_cell(query, isnan(first.value) ? 0 : first.value);
-	view_share_cell(query, (first.high - first.low) / 2, CTL_DIM);
+	share_cell(query, (first.high - first.low) / 2, CTL_DIM);
 	if (second)
-		view_share_cell(query, share_by(query, second, figures).value, CTL_PLAIN);
+		share_cell(query, share_by(query, second, figures).value, CTL_PLAIN);
 	table_cell(query->table, CTL_PLAIN, "%" PRIu64, figures->samples);
 	if (of_fleet(query) && figures->hosts)
 		table_cell(query->table, CTL_PLAIN, "%" PRIu32, figures->hosts);
