@@ -73,7 +73,7 @@ static int read_notation(const char *notation, struct pp_compress_config *ret_co
 			 struct pathprof_error *error)
 {
 	struct pathprof_compress_form form;
-	int r = pathprof_compress_read(&form, notation, NULL, error);
+	int r = pathprof_compress_read(&form, notation, error);
 
 	if (r)
 		return r;

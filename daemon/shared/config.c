@@ -515,8 +515,8 @@ static bool is_well_formed(const struct pp_config_key *key, const char *value)
 	case PP_CONFIG_ADDRESSES:
 		return pp_value_addresses(value, &(uint64_t){0}, &(uint64_t){0}) == 0;
 	case PP_CONFIG_SAMPLER:
-		return pathprof_compress_read(&(struct pathprof_compress_form){0}, value, NULL,
-					      NULL) == 0;
+		return pathprof_compress_read(&(struct pathprof_compress_form){0}, value, NULL) ==
+		       0;
 	default:
 		return true;
 	}

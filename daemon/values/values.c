@@ -127,7 +127,7 @@ static int open_program(struct pp_values *values, const struct pp_values_request
 {
 	const char *sampler = request->sampler ? request->sampler : PP_VALUES_SAMPLER;
 	struct pathprof_compress_form form;
-	int r = pathprof_compress_read(&form, sampler, NULL, error);
+	int r = pathprof_compress_read(&form, sampler, error);
 
 	if (r < 0)
 		return r;

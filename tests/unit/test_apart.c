@@ -83,7 +83,7 @@ static void be_deaf(struct pathprof_apart_message *m)
 	m->kind = PP_APART_OPEN;
 	m->bytes = 0;
 	pathprof_apart_add(m, "/nonexistent", sizeof("/nonexistent"));
-	while (pp_apart_send(SOCKET_FD, m, -1) == 0)
+	while (pp_apart_send(SOCKET_FD, m) == 0)
 		;
 }
 

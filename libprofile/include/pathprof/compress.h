@@ -56,9 +56,8 @@ struct pathprof_compress_form {
 	uint32_t phased; /* 1: PR */
 	uint32_t ways, tag_bits, evict, replace;
 };
-/* -EINVAL as above; options may be NULL. */
+/* -EINVAL as above. */
 int pathprof_compress_read(struct pathprof_compress_form *ret_form, const char *notation,
-			   const struct pathprof_compress_options *options,
 			   struct pathprof_error *error);
 
 /* One tuple. true: *ret_message goes out. */

@@ -45,9 +45,9 @@ static int send_packet(int socket, const struct pathprof_apart_message *message,
 	return sent < 0 ? -errno : 0;
 }
 
-int pp_apart_send(int socket, const struct pathprof_apart_message *message, int fd)
+int pp_apart_send(int socket, const struct pathprof_apart_message *message)
 {
-	return send_packet(socket, message, fd, 0);
+	return send_packet(socket, message, -1, 0);
 }
 
 int pp_apart_send_at_once(int socket, const struct pathprof_apart_message *message, int fd)

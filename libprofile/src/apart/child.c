@@ -39,7 +39,7 @@ static int ask_for_file(uint32_t kind, const void *text, size_t bytes)
 	own.bytes = 0;
 	if (bytes >= sizeof(own.text) || !pathprof_apart_add(&own, text, (uint32_t)bytes))
 		return -ENAMETOOLONG;
-	r = pp_apart_send(SOCKET_FD, &own, -1);
+	r = pp_apart_send(SOCKET_FD, &own);
 	if (r == 0)
 		r = pp_apart_receive(SOCKET_FD, &own, &fd);
 	if (r < 0)
@@ -65,7 +65,7 @@ void pathprof_apart_tell(uint64_t done, uint64_t total)
 	own.numbers[0] = done;
 	own.numbers[1] = total;
 	own.bytes = 0;
-	(void)pp_apart_send(SOCKET_FD, &own, -1);
+	(void)pp_apart_send(SOCKET_FD, &own);
 }
 
 /* ---------------------------------------------------------------- giving up */
@@ -124,7 +124,7 @@ _Noreturn void pp_apart_live(const struct pathprof_apart_service *service, int s
 	while (pp_apart_receive(SOCKET_FD, &message, &fd) == 0) {
 		service->answer(&message, fd);
 		message.kind = PP_APART_ANSWER;
-		if (pp_apart_send(SOCKET_FD, &message, -1) < 0)
+		if (pp_apart_send(SOCKET_FD, &message) < 0)
 			break;
 	}
 	_exit(0);

@@ -25,9 +25,11 @@ enum {
 #define PP_APART_EXIT_CAPS        123
 #define PP_APART_EXIT_CALLS       124
 
-/* channel.c. fd -1: none goes along. -errno. */
-int pp_apart_send(int socket, const struct pathprof_apart_message *message, int fd);
-/* The asker's: -EBADMSG when there is no room, since a process apart reads each before it goes on.
+/* channel.c. -errno. */
+int pp_apart_send(int socket, const struct pathprof_apart_message *message);
+/*
+ * The asker's: -EBADMSG when there is no room, since a process apart reads each before it goes on.
+ * fd -1: none goes along.
  */
 int pp_apart_send_at_once(int socket, const struct pathprof_apart_message *message, int fd);
 /*

@@ -117,11 +117,11 @@ static bool is_evidence(const struct pathprof_alert_state *state,
 }
 
 static void enter(struct pathprof_alert_state *state, enum pathprof_alert_phase phase,
-		  int64_t time_ns, uint32_t streak_cnt)
+		  int64_t time_ns)
 {
 	state->phase = phase;
 	state->since_ns = time_ns;
-	state->streak_cnt = streak_cnt;
+	state->streak_cnt = 0;
 }
 
 /* The cool-down may be longer than all time there is: no sum is made. */
@@ -142,10 +142,10 @@ static enum pathprof_alert_change take_over(struct pathprof_alert_state *state,
 	bool was_quiet = state->phase == PATHPROF_ALERT_QUIET;
 
 	if (was_quiet)
-		enter(state, PATHPROF_ALERT_PENDING, time_ns, 0);
+		enter(state, PATHPROF_ALERT_PENDING, time_ns);
 	state->streak_cnt += state->streak_cnt < UINT32_MAX;
 	if (state->streak_cnt >= rule->windows_to_fire && !is_cooling(state, rule, time_ns)) {
-		enter(state, PATHPROF_ALERT_FIRING, time_ns, 0);
+		enter(state, PATHPROF_ALERT_FIRING, time_ns);
 		state->fired_ns = time_ns;
 		return PATHPROF_ALERT_FIRED;
 	}
@@ -159,7 +159,7 @@ static enum pathprof_alert_change take_firing(struct pathprof_alert_state *state
 	state->streak_cnt = well ? state->streak_cnt + 1 : 0;
 	if (state->streak_cnt < rule->windows_to_resolve)
 		return PATHPROF_ALERT_SAME;
-	enter(state, PATHPROF_ALERT_QUIET, time_ns, 0);
+	enter(state, PATHPROF_ALERT_QUIET, time_ns);
 	state->resolved_ns = time_ns;
 	return PATHPROF_ALERT_RESOLVED;
 }
@@ -178,6 +178,6 @@ enum pathprof_alert_change pathprof_alert_take(struct pathprof_alert_state *stat
 		return take_over(state, rule, input->time_ns);
 	if (state->phase == PATHPROF_ALERT_QUIET)
 		return PATHPROF_ALERT_SAME;
-	enter(state, PATHPROF_ALERT_QUIET, input->time_ns, 0);
+	enter(state, PATHPROF_ALERT_QUIET, input->time_ns);
 	return PATHPROF_ALERT_CALMED;
 }

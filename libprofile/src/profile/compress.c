@@ -182,12 +182,11 @@ int pathprof_compressor_new(struct pathprof_compressor **ret_compressor, const c
 }
 
 int pathprof_compress_read(struct pathprof_compress_form *ret_form, const char *notation,
-			   const struct pathprof_compress_options *options,
 			   struct pathprof_error *error)
 {
 	struct pp_compress_config config = {0};
 	uint32_t front_size = 0;
-	int r = read_config(&config, &front_size, notation, options, error);
+	int r = read_config(&config, &front_size, notation, NULL, error);
 
 	if (r < 0)
 		return r;

@@ -255,12 +255,12 @@ static bool runs(void *context, uint64_t start, uint64_t last)
 					  import->config.mapping, keep_nothing, NULL, &at) == 0;
 }
 
-static uint64_t sum(const uint64_t *values, int cnt)
+static uint64_t sum_refused(const struct pathprof_import_stats *stats)
 {
 	uint64_t all = 0;
 
-	for (int i = 0; i < cnt; i++)
-		all += values[i];
+	for (int i = 0; i < PATHPROF_REFUSED_CNT; i++)
+		all += stats->refused[i];
 	return all;
 }
 
@@ -275,8 +275,7 @@ static void account(struct pathprof_import *import)
 	totals->taken += now->ledger.used - told->ledger.used;
 	totals->drops[PATHPROF_DROP_UNRESOLVED] += now->ledger.left[PATHPROF_LEDGER_UNMAPPED] -
 						   told->ledger.left[PATHPROF_LEDGER_UNMAPPED];
-	totals->drops[PATHPROF_DROP_REFUSED] +=
-		sum(now->refused, PATHPROF_REFUSED_CNT) - sum(told->refused, PATHPROF_REFUSED_CNT);
+	totals->drops[PATHPROF_DROP_REFUSED] += sum_refused(now) - sum_refused(told);
 	import->told = *now;
 }
 
