@@ -431,6 +431,41 @@ static void test_copy_without_log(void)
 	CU_ASSERT_EQUAL(open_code(live, PATHPROF_STORE_READ, NULL), 0);
 }
 
+/* ---------------------------------------------------------------- a full disk */
+
+/* In a process of its own: files grow to so many bytes, and no further. */
+static int make_within(const char *file, rlim_t bytes)
+{
+	const struct rlimit limit = {bytes, bytes};
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		signal(SIGXFSZ, SIG_IGN);
+		_exit(setrlimit(RLIMIT_FSIZE, &limit) ||
+		      open_code(file, PATHPROF_STORE_WRITE, NULL) == 0);
+	}
+	CU_ASSERT_EQUAL_FATAL(waitpid(child, &status, 0), child);
+	return status;
+}
+
+/* Wherever the making ends, no half of a store is left, and an empty file becomes one. */
+static void test_disk_full_while_made(void)
+{
+	const char *dir = unit_tmpdir(), *file = world_file(dir, "new"), *made;
+
+	for (rlim_t bytes = 100; bytes < 60000; bytes += 9973) {
+		CU_ASSERT_EQUAL(make_within(file, bytes), 0);
+		CU_ASSERT(access(file, F_OK) < 0);
+	}
+	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_WRITE, NULL), 0);
+	made = world_file(dir, "empty");
+	copy_file("/dev/null", made);
+	CU_ASSERT_EQUAL(make_within(made, 30000), 0);
+	CU_ASSERT_EQUAL(open_code(made, PATHPROF_STORE_WRITE, NULL), 0);
+	CU_ASSERT_EQUAL(open_code(made, PATHPROF_STORE_READ, NULL), 0);
+}
+
 /* ---------------------------------------------------------------- reading older schemas */
 
 /* A window as every schema has had it: one path, seen 7 times. */
@@ -659,6 +694,7 @@ static void test_schema_before_shares(void)
 }
 
 static const struct unit_test tests[] = {
+	{"a full disk leaves no half of a new store", test_disk_full_while_made},
 	{"a missing file is told, not made", test_missing_file},
 	{"a file name is never taken for options", test_strange_names},
 	{"a second writer is refused, by any name of the file", test_second_writer},

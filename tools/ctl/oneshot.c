@@ -47,6 +47,8 @@ int oneshot_check_output(const char *path)
 		return errno == ENOENT ? CTL_OK : ctl_fail("%s: %s", path, strerror(errno));
 	if (!S_ISREG(status.st_mode))
 		return ctl_fail("%s: not a regular file: choose another with -o", path);
+	if (!status.st_size)
+		return CTL_OK;
 	r = pathprof_store_open(&store, path, PATHPROF_STORE_READ, &error);
 	if (r < 0)
 		return ctl_fail("%s: exists and cannot be added to: choose another with -o (%s)",

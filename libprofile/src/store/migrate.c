@@ -3,8 +3,9 @@
  * The schema's version: which migrations a database has seen, and the ones it still needs.
  *
  * PRAGMA user_version counts the migrations applied. Each runs in one transaction with its count,
- * so a process killed in between leaves the version before or the one after. Workload: at most
- * once an open. Locking: the writer's lock is held. Ownership: migrations belong to the caller.
+ * all of a new store in one, so a process killed in between leaves the version before or the one
+ * after, and no new store that looks like an old one. Workload: at most once an open. Locking: the
+ * writer's lock is held. Ownership: migrations belong to the caller.
  */
 #include "pp_store.h"
 
@@ -41,8 +42,9 @@ int pp_store_schema(struct pathprof_store *store, const char *const *migrations,
 	return 0;
 }
 
-static int apply(struct pathprof_store *store, const char *sql, unsigned int version,
-		 struct pathprof_error *error)
+/* The migrations from one version to another. */
+static int apply(struct pathprof_store *store, const char *const *migrations, unsigned int from,
+		 unsigned int to, struct pathprof_error *error)
 {
 	char pragmas[96];
 	int code = pp_sql_begin(store, error);
@@ -50,8 +52,9 @@ static int apply(struct pathprof_store *store, const char *sql, unsigned int ver
 	if (code < 0)
 		return code;
 	snprintf(pragmas, sizeof(pragmas), "PRAGMA application_id=%d; PRAGMA user_version=%u",
-		 PP_APPLICATION_ID, version);
-	code = pp_sql_exec(store, sql, error);
+		 PP_APPLICATION_ID, to);
+	for (; code == 0 && from < to; from++)
+		code = pp_sql_exec(store, migrations[from], error);
 	if (code == 0)
 		code = pp_sql_exec(store, pragmas, error);
 	return pp_sql_end(store, code, error);
@@ -67,8 +70,12 @@ int pp_store_migrate(struct pathprof_store *store, const char *const *migrations
 		return code;
 	/* A migration may rebuild a table that others refer to. */
 	code = pp_sql_exec(store, "PRAGMA foreign_keys=OFF", error);
-	for (; code == 0 && version < known; version++)
-		code = apply(store, migrations[version], version + 1, error);
+	while (code == 0 && version < known) {
+		unsigned int next = version ? version + 1 : known;
+
+		code = apply(store, migrations, version, next, error);
+		version = next;
+	}
 	int on = pp_sql_exec(store, "PRAGMA foreign_keys=ON", code ? NULL : error);
 	return code ? code : on;
 }

@@ -259,13 +259,10 @@ static int enable_wal(struct pathprof_store *store, struct pathprof_error *error
 	return code < 0 ? code : 0;
 }
 
-static int open_writer(struct pathprof_store *store, struct pathprof_error *error)
+static int make_ready(struct pathprof_store *store, struct pathprof_error *error)
 {
-	int code = pp_store_lock(store, error);
+	int code = connect(store, "?mode=rwc", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error);
 
-	if (code == 0)
-		code = connect(store, "?mode=rwc", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-			       error);
 	if (code == 0)
 		code = check_ours_or_empty(store, error);
 	/* Before the first page is written: later it would need a VACUUM. */
@@ -288,6 +285,22 @@ static int open_writer(struct pathprof_store *store, struct pathprof_error *erro
 		code = pp_store_migrate(store, pathprof_schema_sqlite, error);
 	if (code == 0)
 		code = pp_store_check_shape(store, error);
+	return code;
+}
+
+/* A file that could not be made whole, on a full disk say, is in nobody's way later. */
+static int open_writer(struct pathprof_store *store, struct pathprof_error *error)
+{
+	int code = pp_store_lock(store, error);
+	bool is_new = access(store->file, F_OK) < 0;
+
+	if (code < 0)
+		return code;
+	code = make_ready(store, error);
+	if (code < 0 && is_new) {
+		disconnect(store);
+		unlink(store->file);
+	}
 	return code;
 }
 
