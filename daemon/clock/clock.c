@@ -174,6 +174,13 @@ bool pp_clock_sees_others(const struct pp_clock *clock)
 	return clock->config.only_pid && !clock->is_inherited;
 }
 
+uint64_t pp_clock_own_loss(uint64_t lost, uint64_t own, uint64_t others)
+{
+	if (!own)
+		return 0;
+	return (uint64_t)((double)lost * ((double)own / ((double)own + (double)others)) + 0.5);
+}
+
 bool pp_clock_sees_kernel(const struct pp_clock *clock)
 {
 	return clock->kernel;

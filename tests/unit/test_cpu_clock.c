@@ -368,11 +368,22 @@ static void test_program_in_step(void)
 	CU_ASSERT(right >= 3);
 }
 
+/* A program that slept while others' samples were lost has lost none. */
+static void test_own_loss(void)
+{
+	CU_ASSERT_EQUAL(pp_clock_own_loss(1000, 0, 50), 0);
+	CU_ASSERT_EQUAL(pp_clock_own_loss(1000, 0, 0), 0);
+	CU_ASSERT_EQUAL(pp_clock_own_loss(1000, 10, 30), 250);
+	CU_ASSERT_EQUAL(pp_clock_own_loss(1000, 7, 0), 1000);
+	CU_ASSERT_EQUAL(pp_clock_own_loss(0, 7, 3), 0);
+}
+
 static const struct unit_test tests[] = {
 	{"a family's samples are its CPU time", test_family},
 	{"a process that starts while events are opened counts once", test_start_while_opening},
 	{"the process that helps is left out", test_helper_is_left_out},
 	{"a process that is not there is told", test_nobody_to_follow},
+	{"of others' lost samples none is a program's own", test_own_loss},
 	{"a program in step with the clock gets its time", test_program_in_step},
 };
 UNIT_SUITE(cpu_clock, tests)

@@ -31,7 +31,7 @@ const char *lost_text(char *text, size_t text_size, const struct lost *lost)
 		snprintf(text, text_size,
 			 "%" PRIu64 " samples (%.1f%%) were lost, for pathprofd did not read them "
 			 "in time: figures count too\nlittle of the moments when the CPUs were "
-			 "busiest. Give pathprofd.service more CPU time (CPUWeight=).",
+			 "busiest. The service gets more CPU time by CPUWeight=.",
 			 lost->lost_cnt, 100 * share);
 	return text;
 }
