@@ -176,6 +176,18 @@ daemons=$(grep -alz -e '^ended\.db$' /proc/[0-9]*/cmdline || true)
 [ -z "$daemons" ] || fail "pathprofd goes on behind a recording that was ended: $daemons"
 grep -q 'in ended\.db' said || fail "a recording that was ended has no report: $(cat said)"
 
+# So does an interrupt that somebody sends to it; one that is typed goes to its program as well.
+sh -c 'while :; do :; done' &
+busy=$!
+env --default-signal=INT "$ctl" record -p $busy -o interrupted.db 2>said &
+recorder=$!
+await 600 0.1 test -e interrupted.db || fail "record -p did not begin: $(cat said)"
+kill -INT $recorder
+timeout 60 tail --pid=$recorder -f /dev/null || fail "record -p goes on behind an interrupt"
+kill $busy
+wait $recorder || true
+grep -q 'in interrupted\.db' said || fail "a recording that was interrupted has no report: $(cat said)"
+
 # A command that a signal ends before it begins has that signal's status.
 "$BUILD/bin/pathprofd" --record --db early.db -- sleep 100 2>said &
 recorder=$!

@@ -84,62 +84,67 @@ void oneshot_push_option(struct oneshot_arguments *arguments, const char *name, 
 }
 
 /* Signals that are meant for what runs, when they come to this process alone. */
-static const int passed_on[] = {SIGTERM, SIGHUP};
-#define PASSED_CNT (sizeof(passed_on) / sizeof(passed_on[0]))
+static const int held[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT};
+#define HELD_CNT (sizeof(held) / sizeof(held[0]))
+
+static bool is_typed(int number)
+{
+	return number == SIGINT || number == SIGQUIT;
+}
 
 /* The process that runs, for the handler; 0: none. Set while the signals above are blocked. */
 static volatile sig_atomic_t running;
 
-static void pass_on(int signal_number)
+/* What is typed comes from the kernel, to every process of the terminal: what runs has it, too. */
+static void pass_on(int number, siginfo_t *info, void *context)
 {
 	const int before = errno;
 
-	if (running)
-		kill((pid_t)running, signal_number);
+	if (running && !(is_typed(number) && info->si_code == SI_KERNEL))
+		kill((pid_t)running, number);
 	errno = before;
 }
 
 /* The caller's handling stays: a shell lets background jobs ignore the terminal's signals. */
 struct signals_before {
-	struct sigaction interrupt, quit, passed[PASSED_CNT];
+	struct sigaction held[HELD_CNT];
 	sigset_t mask;
 };
 
-static void block_passed(sigset_t *ret_before)
+static void block_held(sigset_t *ret_before)
 {
 	sigset_t set;
 
 	sigemptyset(&set);
-	for (size_t i = 0; i < PASSED_CNT; i++)
-		sigaddset(&set, passed_on[i]);
+	for (size_t i = 0; i < HELD_CNT; i++)
+		sigaddset(&set, held[i]);
 	sigprocmask(SIG_BLOCK, &set, ret_before);
 }
 
 /*
  * The program decides what an interrupt means; this process waits for it. With `passes` so it is
- * with signals that are passed on; one that is ignored stays so, as nohup has SIGHUP.
+ * with all of these signals; one that is ignored stays so, as nohup has SIGHUP.
  */
 static void hold_signals(struct signals_before *ret_before, bool passes)
 {
 	const struct sigaction ignoring = {.sa_handler = SIG_IGN},
-			       passing = {.sa_handler = pass_on};
+			       passing = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO};
 
-	sigaction(SIGINT, &ignoring, &ret_before->interrupt);
-	sigaction(SIGQUIT, &ignoring, &ret_before->quit);
-	block_passed(&ret_before->mask);
-	for (size_t i = 0; i < PASSED_CNT; i++) {
-		sigaction(passed_on[i], NULL, &ret_before->passed[i]);
-		if (passes && ret_before->passed[i].sa_handler == SIG_DFL)
-			sigaction(passed_on[i], &passing, NULL);
+	block_held(&ret_before->mask);
+	for (size_t i = 0; i < HELD_CNT; i++) {
+		struct sigaction *before = &ret_before->held[i];
+
+		sigaction(held[i], NULL, before);
+		if (is_typed(held[i]) ? before->sa_handler != SIG_IGN
+				      : passes && before->sa_handler == SIG_DFL)
+			sigaction(held[i], passes ? &passing : &ignoring, NULL);
 	}
 }
 
 static void release_signals(const struct signals_before *before)
 {
-	sigaction(SIGINT, &before->interrupt, NULL);
-	sigaction(SIGQUIT, &before->quit, NULL);
-	for (size_t i = 0; i < PASSED_CNT; i++)
-		sigaction(passed_on[i], &before->passed[i], NULL);
+	for (size_t i = 0; i < HELD_CNT; i++)
+		sigaction(held[i], &before->held[i], NULL);
 	sigprocmask(SIG_SETMASK, &before->mask, NULL);
 }
 
