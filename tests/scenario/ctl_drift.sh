@@ -333,7 +333,7 @@ run 0 --db laid.db top --by functions
 "$known" kinds.db
 mixed='2 kinds of windows are selected, the newest is used.*--kind taken'
 export PATHPROF_DB=kinds.db
-says 1 'window:1 is of windows written before by a number of taken branches, window:4 of windows by a' \
+says 1 'window:1 is of windows by a number of taken branches, window:4 of windows by a' \
 	compare window:1 window:4
 run 1 compare 2026-01-01.. window:1
 grep -q 'weigh code differently and do not compare' said || fail 'kinds were compared'

@@ -14,7 +14,7 @@ export PATHPROF_DB=$db
 
 # leans: it is said that old windows lean, and nothing else.
 leans() {
-	echo "pathprofctl: these are windows written before by a number of taken branches: their" \
+	echo "pathprofctl: these are windows by a number of taken branches: their" \
 		"shares lean towards code with many branches" | cmp -s - "$dir/said" || {
 		cat "$dir/said"
 		fail "$1: not said, or not alone, that old shares lean towards branches"

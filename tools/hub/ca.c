@@ -113,6 +113,8 @@ static int write_pair(const char *directory, const char *name, const struct pair
 	r = write_certificate(path, pair);
 	if (r)
 		unlink(key_path);
+	else
+		hub_note("wrote %s and %s", path, key_path);
 	return r;
 }
 

@@ -27,6 +27,9 @@ static int look(struct fleet_question *q, const char *verb, size_t least, const 
 		return ctl_fail_error(verb, r, &error);
 	if (q->fleet.host_cnt >= least)
 		return CTL_OK;
+	if (q->options->hub)
+		return ctl_fail("%s: the hub has %zu %s, and %s", verb, q->fleet.host_cnt,
+				pp_plural(q->fleet.host_cnt, "host", "hosts"), why);
 	return ctl_fail("%s: the database has %zu %s, and %s: ask a hub (--hub), or add parcels of "
 			"%zu hosts or more (`pathprofctl parcel`)",
 			verb, q->fleet.host_cnt, pp_plural(q->fleet.host_cnt, "host", "hosts"), why,

@@ -321,6 +321,14 @@ static int load(struct side *side, const struct ctl_options *options, struct sel
 	return check(side, selector, r, &error);
 }
 
+/* What was fetched from a hub goes with the command, and its ids with it. */
+static char *db_of(const struct ctl_options *options, const struct selector *selector)
+{
+	if (selector->file)
+		return ctl_strdup(selector->file);
+	return options->hub ? NULL : ctl_db_path(options);
+}
+
 int selector_load(struct side *ret_side, const struct ctl_options *options, const char *word,
 		  enum side_kind kind)
 {
@@ -334,7 +342,7 @@ int selector_load(struct side *ret_side, const struct ctl_options *options, cons
 	side.filter = selector.filter;
 	side.words = selector.word;
 	if (r == CTL_OK && side.store)
-		side.db = selector.file ? ctl_strdup(selector.file) : ctl_db_path(options);
+		side.db = db_of(options, &selector);
 	selector.word = NULL;
 	release(&selector);
 	if (r == CTL_OK)

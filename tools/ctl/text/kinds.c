@@ -15,7 +15,7 @@ const char *kinds_text(enum pathprof_window_kind kind)
 	case PATHPROF_KIND_WEIGHED:
 		return "windows weighed by the clock";
 	case PATHPROF_KIND_TAKEN:
-		return "windows written before by a number of taken branches";
+		return "windows by a number of taken branches";
 	case PATHPROF_KIND_ANY:
 		break;
 	}

@@ -127,7 +127,8 @@ const char *nothing_text(char *text, size_t text_size, struct pathprof_store *st
 	any_kind.kind = PATHPROF_KIND_ANY;
 	if (!all.windows)
 		snprintf(text, text_size,
-			 "no window was written yet; the daemon writes one each WindowSec=");
+			 "no window was written yet: the service writes one each WindowSec=, "
+			 "record and import at their end");
 	else if (!chosen.windows && held_of(store, &any_kind).windows)
 		snprintf(text, text_size,
 			 "the windows of that time are of another kind, see pathprofctl windows");
