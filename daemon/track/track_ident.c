@@ -240,7 +240,7 @@ static bool slot_holds(const struct slot *slot, const struct stat *stat)
 {
 	return slot->id.len_bytes && slot->dev == stat->st_dev && slot->inode == stat->st_ino &&
 	       slot->size_bytes == stat->st_size &&
-	       slot->changed_ns == stat->st_ctim.tv_sec * 1000000000ll + stat->st_ctim.tv_nsec;
+	       slot->changed_ns == pp_file_time_ns(&stat->st_ctim);
 }
 
 static void remote_id(struct pp_idents *idents, pid_t pid, const struct pp_vma *vma,
@@ -326,8 +326,7 @@ static void file_id(struct pp_idents *idents, pid_t pid, const struct pp_vma *vm
 			      .owner = ret_from->owner,
 			      .read_ns = pp_monotonic_ns(),
 			      .size_bytes = stat.st_size,
-			      .changed_ns =
-				      stat.st_ctim.tv_sec * 1000000000ll + stat.st_ctim.tv_nsec,
+			      .changed_ns = pp_file_time_ns(&stat.st_ctim),
 			      .id = *ret_id};
 }
 

@@ -33,4 +33,17 @@ static inline int64_t pp_realtime_ns(void)
 	return (int64_t)pp_clock_ns(CLOCK_REALTIME);
 }
 
+/* The first second of 2262, the last year that begins within an int64_t of nanoseconds. */
+#define PP_FILE_TIME_MAX_S INT64_C(9214646400)
+
+/* Since 1970, of a file's time, which may be anything: from 0 to 2262, so that sums have room. */
+static inline int64_t pp_file_time_ns(const struct timespec *time)
+{
+	if (time->tv_sec < 0)
+		return 0;
+	if (time->tv_sec >= PP_FILE_TIME_MAX_S)
+		return PP_FILE_TIME_MAX_S * (int64_t)PP_NSEC_PER_SEC;
+	return (int64_t)time->tv_sec * (int64_t)PP_NSEC_PER_SEC + time->tv_nsec;
+}
+
 #endif

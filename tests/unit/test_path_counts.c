@@ -7,7 +7,9 @@
 
 #include "../../libprofile/src/counts/pp_counted.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -130,10 +132,34 @@ static void test_times(void)
 	CU_ASSERT_EQUAL(run.end_ns, run.begin_ns);
 }
 
+/* One file that lies must not end the import of a thousand others. */
+static void test_too_many_lost(void)
+{
+	struct pathprof_counts_head head = {.magic = PATHPROF_COUNTS_MAGIC,
+					    .version = PATHPROF_COUNTS_VERSION,
+					    .used_bytes = PATHPROF_COUNTS_PAGE,
+					    .lost_cnt = 1ull << 63};
+	int fd = memfd_create("counts", MFD_CLOEXEC);
+	struct pathprof_counts_run run = {0};
+	struct pathprof_error error = {""};
+
+	CU_ASSERT_FATAL(fd >= 0);
+	CU_ASSERT_EQUAL(pwrite(fd, &head, sizeof(head), 0), sizeof(head));
+	CU_ASSERT_EQUAL(ftruncate(fd, PATHPROF_COUNTS_PAGE), 0);
+	CU_ASSERT_EQUAL(pp_counts_run_fd(fd, "counts", &run, &error), -EBADMSG);
+	CU_ASSERT_PTR_NOT_NULL(strstr(error.text, "paths that were lost"));
+	head.lost_cnt = 1ull << 40;
+	CU_ASSERT_EQUAL(pwrite(fd, &head, sizeof(head), 0), sizeof(head));
+	CU_ASSERT_EQUAL(pp_counts_run_fd(fd, "counts", &run, &error), 0);
+	CU_ASSERT_EQUAL(run.lost_cnt, 1ull << 40);
+	close(fd);
+}
+
 static const struct unit_test tests[] = {
 	{"a path's counts in copies add up to 64 bits", test_copies},
 	{"cold counts of copies add up to 64 bits", test_cold},
 	{"counts of a node's paths add up to 64 bits", test_nodes},
 	{"a run begins when its program says", test_times},
+	{"a number of lost paths that cannot be is damage", test_too_many_lost},
 };
 UNIT_SUITE(path_counts, tests)

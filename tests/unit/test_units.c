@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/units.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -195,6 +196,19 @@ static void test_too_small(void)
 	CU_ASSERT_EQUAL(value, 1000000);
 }
 
+/* Files may have any time, and file systems of today know years beyond 2262. */
+static void test_file_time(void)
+{
+	const struct timespec usual = {1700000000, 7}, before = {-5, 9},
+			      late = {INT64_MAX, 999999999};
+	const struct timespec last = {PP_FILE_TIME_MAX_S - 1, 999999999};
+
+	CU_ASSERT_EQUAL(pp_file_time_ns(&usual), INT64_C(1700000000000000007));
+	CU_ASSERT_EQUAL(pp_file_time_ns(&before), 0);
+	CU_ASSERT_EQUAL(pp_file_time_ns(&late), INT64_C(9214646400000000000));
+	CU_ASSERT_EQUAL(pp_file_time_ns(&last), INT64_C(9214646399999999999));
+}
+
 static const struct unit_test tests[] = {
 	{"spans have every unit that systemd.time(7) names", test_spans},
 	{"sizes are powers of 1024, however they are written", test_sizes},
@@ -203,5 +217,6 @@ static const struct unit_test tests[] = {
 	{"what is formatted reads back", test_format_round_trip},
 	{"what is no value, or too large, leaves the output alone", test_refused},
 	{"what is more than 0 is never taken for 0", test_too_small},
+	{"a file's time is one that sums have room for", test_file_time},
 };
 UNIT_SUITE(units, tests)

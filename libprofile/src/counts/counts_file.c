@@ -12,12 +12,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/vector.h"
 #include "pathprof/foreign.h"
 #include "pp_counted.h"
 
 /* Regions that a damaged file has at most; a thread needs two at a time. */
 #define REGIONS_MAX (1u << 20)
+/* Executions of paths that found no room in a run, at most: two years of 1e9 a second. */
+#define LOST_MAX (1ull << 56)
 /* Times of files lag behind the clock: by a tick of the kernel, on file servers by more. */
 #define LAG_NS 1000000000ll
 
@@ -71,7 +74,7 @@ static int measure(struct counts_file *f)
 	if (fstat(f->fd, &st))
 		return pathprof_fail(f->error, -errno, "%s: cannot be examined: %m", f->path);
 	f->bytes = (uint64_t)st.st_size;
-	f->changed_ns = st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec;
+	f->changed_ns = pp_file_time_ns(&st.st_mtim);
 	return 0;
 }
 
@@ -98,6 +101,9 @@ static int open_head(struct counts_file *f)
 		return pathprof_fail(f->error, -EBADMSG,
 				     "%s: not a file of counts of this version of pathprof",
 				     f->path);
+	/* No program runs for so long; sums of many files must stay within the database's range. */
+	if (f->head.lost_cnt > LOST_MAX)
+		return damaged(f, "the number of paths that were lost", 0);
 	return 0;
 }
 

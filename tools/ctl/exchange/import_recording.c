@@ -70,9 +70,7 @@ static int look_at(struct run *run, struct pathprof_error *error)
 	if (r < 0)
 		return pathprof_fail(error, -errno, "%s: %s", run->name, strerror(errno));
 	run->config.file_time_ns =
-		S_ISREG(status.st_mode)
-			? (int64_t)status.st_mtim.tv_sec * CTL_NS_PER_S + status.st_mtim.tv_nsec
-			: pp_realtime_ns();
+		S_ISREG(status.st_mode) ? pp_file_time_ns(&status.st_mtim) : pp_realtime_ns();
 	return 0;
 }
 
