@@ -546,6 +546,10 @@ grep -qx 'RUNS: counts of another tool.' "$dir/got" || fail "counts of another t
 sqlite3 "$dir/counted.db" 'UPDATE windows SET branches = 0'
 run 0 --db "$dir/counted.db" paths -n 1
 grep -qx 'RUNS: exact counts, of every path that ran.' "$dir/got" || fail "counted paths: $(cat "$dir/got")"
+sqlite3 "$dir/counted.db" 'INSERT INTO window_drops SELECT max(id), 1, 4 FROM windows'
+run 0 --db "$dir/counted.db" paths -n 1
+grep -qx 'RUNS: exact counts, of all but 4 executions of paths without a counter.' "$dir/got" ||
+	fail "counted paths without a counter: $(cat "$dir/got")"
 sqlite3 "$dir/counted.db" 'UPDATE windows SET paths = 0, branches = 2000; DELETE FROM path_counts'
 run 0 --db "$dir/counted.db" top --by edges --since @0
 grep -qx 'SHARE: of the branches taken in counts of another tool.' "$dir/got" || fail "counted branches: $(cat "$dir/got")"

@@ -30,6 +30,7 @@ struct counters {
 	struct programs programs;
 	struct pp_vector runs;    /* struct counted_run; of one function behind each other */
 	uint64_t lost_cnt;        /* runs that there was no room to count */
+	uint64_t shared_cnt;      /* runs whose threads shared counters */
 	uint64_t function_cnt;    /* written */
 	uint64_t counterless_cnt; /* functions that ran, and have no counters */
 	struct pathprof_error *error;
@@ -63,6 +64,7 @@ static int add_lost(void *context, const struct pathprof_window_row *row)
 	struct counters *c = context;
 
 	c->lost_cnt += row->totals.drops[PATHPROF_DROP_TABLE_FULL];
+	c->shared_cnt += row->totals.drops[PATHPROF_DROP_BUSY];
 	return 0;
 }
 
@@ -219,6 +221,9 @@ static void tell(const struct counters *c)
 		ctl_note("counters are too low: %" PRIu64
 			 " paths ran that there was no room to count, or that are cold",
 			 c->lost_cnt);
+	if (c->shared_cnt)
+		ctl_note("counters may be too low: threads shared them in %" PRIu64 " %s",
+			 c->shared_cnt, pp_plural(c->shared_cnt, "run", "runs"));
 }
 
 static int write_counters(struct counters *c, const struct ctl_options *options)

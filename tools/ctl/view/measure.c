@@ -25,6 +25,7 @@ static int add_window(void *context, const struct pathprof_window_row *row)
 	measure->paths += row->totals.paths;
 	measure->branches += row->totals.branches;
 	measure->shared_cnt += row->totals.drops[PATHPROF_DROP_BUSY];
+	measure->left_out_cnt += row->totals.drops[PATHPROF_DROP_TABLE_FULL];
 	lost_add(&measure->lost, &row->totals);
 	measure->horizon = greater(measure->horizon, row->horizon);
 	measure->taken_wanted = greater(measure->taken_wanted, row->taken_wanted);
@@ -91,6 +92,11 @@ char *measure_bursts(const struct measure *measure)
 	if (measure_is_nearly_exact(measure))
 		return ctl_strdup("nearly exact counts: threads shared counters, so some may be "
 				  "missing");
+	if (measure_is_exact(measure) && measure->left_out_cnt)
+		return ctl_printf("exact counts, of all but %" PRIu64 " %s of paths without a "
+				  "counter",
+				  measure->left_out_cnt,
+				  pp_plural(measure->left_out_cnt, "execution", "executions"));
 	if (measure_is_exact(measure))
 		return ctl_strdup("exact counts, of every path that ran");
 	if (is_of_branches(measure))

@@ -19,7 +19,8 @@
 struct measure {
 	enum pathprof_window_kind kind;
 	uint64_t windows, bursts, paths, branches;
-	uint64_t shared_cnt; /* runs of exact counts whose threads shared counters */
+	uint64_t shared_cnt;   /* runs of exact counts whose threads shared counters */
+	uint64_t left_out_cnt; /* executions of paths that found no room, or have no counter */
 	struct lost lost;
 	uint32_t horizon, taken_wanted, clock_hz; /* the greatest */
 	bool mixed;                               /* horizons or clocks of windows differ */
