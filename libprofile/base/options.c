@@ -90,8 +90,8 @@ int pp_options_parse(const struct pp_option *options, int argc, char **argv, boo
 		if (r == -ERANGE)
 			snprintf(why, why_size, "--%s %s: out of range", o->name, optarg);
 		else if (r == -EINVAL)
-			snprintf(why, why_size, "--%s %s: not a valid %s", o->name, optarg,
-				 o->value);
+			snprintf(why, why_size, "--%s %s: not a valid %s: %s", o->name, optarg,
+				 o->value, o->help);
 		else if (r == -EEXIST)
 			snprintf(why, why_size, "--%s %s: contradicts what was given before",
 				 o->name, optarg);

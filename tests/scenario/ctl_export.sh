@@ -292,7 +292,7 @@ fails 2 "read whole" "${to[@]}" --recording recorded --file program --owner 0
 fails 2 "owner goes with --binary" -F folded -o kept --db db --owner 0
 fails 2 "goes with --recording" "${to[@]}" --db db --recording-format perf.data
 fails 2 "not a valid FORMAT" "${to[@]}" --recording recorded --file program --recording-format pprof
-fails 2 "not a valid FORMAT" -F perf.data --recording recorded --file program
+fails 2 "not a valid FORMAT: .*llvm-sample" -F perf.data --recording recorded --file program
 fails 2 "json goes with" "${to[@]}" --json --recording recorded --file program
 fails 2 "format is needed" --recording recorded --file program
 if "$ctl" export "${from[@]}" -F csv >/dev/full 2>said || ! grep -q 'cannot be written' said; then

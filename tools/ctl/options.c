@@ -651,7 +651,7 @@ int ctl_options_parse(struct ctl_options *options, int argc, char **argv, unsign
 		      bool only_globals)
 {
 	struct pp_option chosen[ROW_CNT + 1];
-	char why[256];
+	char why[512];
 	int operands, r;
 
 	choose(accepts, true, chosen);

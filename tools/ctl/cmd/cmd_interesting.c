@@ -44,7 +44,8 @@ static int write_path(void *context, const struct pathprof_path_row *row)
 		return 0;
 	f = &program->functions[function];
 	in->function_cnt += !program->marks[function]++;
-	in->path_cnt++;
+	if (!in->path_cnt++)
+		pathprof_interesting_print_head(in->file);
 	pathprof_interesting_print(in->file, &(struct pathprof_interesting_path){
 						     .function = f->name,
 						     .unit = f->is_local ? f->unit : "",
@@ -63,7 +64,6 @@ static int write_paths(struct interesting *in, const struct ctl_options *options
 	int r;
 
 	filter.limit = 0;
-	pathprof_interesting_print_head(in->file);
 	r = pathprof_store_paths(store, &filter, write_path, in, in->error);
 	if (r == 0 && !in->path_cnt)
 		return pathprof_fail(in->error, -ENOENT,
