@@ -411,18 +411,18 @@ static uint32_t pass_call(struct stepper *stepper)
 	struct pp_step_target *target = stepper->target;
 	const struct pp_step_insn insn = *pp_step_code_at(stepper->code, target->regs.rip);
 	uint64_t behind = insn.pc + insn.len;
+	bool is_cpuid = pp_step_code_is_cpuid(stepper->code, &insn);
 	enum pp_step_call call = PP_STEP_CALL_ENDS;
 	uint32_t end;
 
 	if (pp_step_code_is_syscall(stepper->code, &insn))
 		call = pp_step_call_look(stepper->code, &target->regs, target->tid);
-	else if (pp_step_code_is_cpuid(stepper->code, &insn))
-		call = PP_STEP_CALL_WHOLE;
-	if (call == PP_STEP_CALL_ENDS)
+	if (!is_cpuid && call == PP_STEP_CALL_ENDS)
 		return PATHPROF_END_SYSCALL;
 	if (!pp_step_break_set(&target->breaks, &behind, 1))
 		return PATHPROF_END_EXIT;
-	end = resume_call(stepper, call);
+	/* cpuid never sleeps: the limit of all stops does for it. */
+	end = is_cpuid ? resume(stepper, PTRACE_CONT) : resume_call(stepper, call);
 	if (end != PATHPROF_END_CNT)
 		return end;
 	if (target->regs.rip != behind)

@@ -200,8 +200,8 @@ PP_INLINE __u32 pp_decode_group6(const struct pp_decoder *d)
 }
 
 /*
- * 0F 01: what UMIP is about, what ends a transaction or leaves for an address only it knows. eretu
- * and erets are clac with a REP prefix.
+ * 0F 01: what UMIP is about, calls of a hypervisor, what ends a transaction or leaves for an
+ * address only it knows. eretu and erets are clac with a REP prefix.
  */
 PP_INLINE __u32 pp_decode_group7(const struct pp_decoder *d)
 {

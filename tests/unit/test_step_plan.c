@@ -438,7 +438,7 @@ static void test_hazards(void)
 		{{0x9d}, PATHPROF_END_FLAGS},         {{0xcc}, PATHPROF_END_TRAP},
 		{{0x0f, 0x0b}, PATHPROF_END_TRAP},    {{0x48, 0xcf}, PATHPROF_END_FAR},
 		{{0x8e, 0xd0}, PATHPROF_END_SS},      {{0x0f, 0x01, 0xd5}, PATHPROF_END_TSX},
-		{{0x06}, PATHPROF_END_FETCH},
+		{{0x06}, PATHPROF_END_FETCH},         {{0x0f, 0xa2}, PATHPROF_END_SYSCALL},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {

@@ -27,8 +27,9 @@ struct pathprof_branch {
 };
 
 /* Why a burst ended. */
-#define PATHPROF_END_FULL    0  /* the window has reached its horizon */
-#define PATHPROF_END_SYSCALL 1  /* the next instruction enters the kernel, maybe for long */
+#define PATHPROF_END_FULL 0 /* the window has reached its horizon */
+#define PATHPROF_END_SYSCALL                                                                       \
+	1 /* the next instruction enters the kernel, maybe for long, or a hypervisor */
 #define PATHPROF_END_FLAGS   2  /* ... pushes or pops the flags register */
 #define PATHPROF_END_TRAP    3  /* ... is int, int3, icebp, ud2, hlt */
 #define PATHPROF_END_FAR     4  /* ... is a far transfer or iret */

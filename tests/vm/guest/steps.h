@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define STEPS_KERNEL     ((uint64_t)1 << 63) /* a system call */
+#define STEPS_KERNEL     ((uint64_t)1 << 63) /* a system call, or cpuid */
 #define STEPS_BREAK      ((uint64_t)0)       /* a signal led elsewhere */
 #define STEPS_ADDRESS(x) ((x) & ~STEPS_KERNEL)
 #define STEPS_INSN_MAX   15 /* bytes */

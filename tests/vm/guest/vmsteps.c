@@ -7,9 +7,9 @@
  *     vmsteps OUT CMD ARGS...
  *
  * OUT gets a 64-bit word an instruction, in the order of execution: its address, with STEPS_KERNEL
- * set for a system call. A string instruction stands there once, however many rounds it went; so
- * would a branch to itself, and the programs have none. STEPS_BREAK is where a signal led
- * elsewhere. Exit status: the command's.
+ * set for a system call and for cpuid. A string instruction stands there once, however many rounds
+ * it went; so would a branch to itself, and the programs have none. STEPS_BREAK is where a signal
+ * led elsewhere. Exit status: the command's.
  *
  * Workload: a hundred thousand steps; program and tracer share one CPU.
  */
@@ -52,6 +52,11 @@ static bool is_syscall(uint64_t code)
 	return (code & 0xffff) == 0x050f;
 }
 
+static bool is_cpuid(uint64_t code)
+{
+	return (code & 0xffff) == 0xa20f;
+}
+
 static bool is_pushf(uint64_t code)
 {
 	return (code & 0xff) == 0x9c || (code & 0xffff) == 0x9c66;
@@ -89,7 +94,7 @@ static void account(struct tracer *tracer, uint64_t pc, uint64_t code, uint64_t 
 		tracer->rounds++;
 		return;
 	}
-	put(tracer, is_syscall(code) ? pc | STEPS_KERNEL : pc);
+	put(tracer, is_syscall(code) || is_cpuid(code) ? pc | STEPS_KERNEL : pc);
 	tracer->insns++;
 }
 
