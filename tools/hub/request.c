@@ -456,6 +456,11 @@ static enum MHD_Result send_list(struct hub *hub, struct MHD_Connection *connect
 	unsigned int status = judge_room(hub, request, len, &why);
 
 	json_decref(list);
+	/* To come again would be no use. */
+	if (len > answers_most.reader) {
+		status = MHD_HTTP_CONTENT_TOO_LARGE;
+		why = "the list is larger than all answers of a reader may be: ask for fewer hosts";
+	}
 	if (status != MHD_HTTP_OK) {
 		free(text);
 		return refuse(hub, connection, request, status, why);

@@ -260,7 +260,8 @@ static const char *none_judged(const struct question *q)
 		if (q->of.groups.list[i].member_cnt + q->of.groups.list[i].few_cnt >=
 		    PATHPROF_FLEET_HOSTS_MIN)
 			return "no program can be judged: ask of a longer time, by --since";
-	return "no program can be judged: each build ran on fewer than three hosts";
+	return "no program can be judged: each build looked at ran on fewer than three hosts; "
+	       "--limit looks at more";
 }
 
 /* No host is known to behave like the rest where no program was judged. */
