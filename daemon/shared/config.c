@@ -230,8 +230,8 @@ const struct pp_config_key pp_config_alert_keys[] = {
 	{"Alert", "Hysteresis", PP_CONFIG_DECIMAL, true, false, ALERT(hysteresis_ppm), 0,
 	 1000000000, NULL, "0.005",
 	 "How far back over the threshold the figure must be to count as well again. It must\n"
-	 "be able to get there: kl and angle_degrees hardly ever are 0 or less, overlap and\n"
-	 "coverage never above 1."},
+	 "be able to get there: kl and angle_degrees are hardly ever 0 and never below it,\n"
+	 "overlap and coverage never above 1."},
 	{"Alert", "SamplesMin", PP_CONFIG_COUNT, true, false, ALERT(samples_min), 1, 1000000000,
 	 NULL, "200", "A measurement of fewer paths is no evidence either way."},
 	{"Alert", "Pooled", PP_CONFIG_COUNT, true, false, ALERT(pooled), 1, 16, NULL, "1",
@@ -651,8 +651,8 @@ static int check_alert(const struct pp_config *config, const struct pp_config_al
 	pp_decimal_format(alert->hysteresis_ppm, text, sizeof(text));
 	if (alert->enabled && !can_resolve(alert))
 		return pathprof_fail(error, -EINVAL,
-				     "[Alert %s]: Hysteresis=%s: the alert could never resolve, "
-				     "%s is from 0 to %u",
+				     "[Alert %s]: Hysteresis=%s: the alert would never or hardly "
+				     "ever resolve, %s is from 0 to %u",
 				     alert->name, text, metric, most[alert->metric]);
 	if (alert->enabled && !config->drift_previous &&
 	    !strcmp(alert->baseline, PATHPROF_BASELINE_PREVIOUS))

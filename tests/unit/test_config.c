@@ -593,15 +593,18 @@ static void test_impossible_rules(void)
 	refuse("[Alert slow]\nThreshold=2\n[Alert slow]\nMetric=dynamic_coverage\n",
 	       "F: [Alert slow]: Threshold=2: dynamic_coverage is from 0 to 1");
 	refuse("[Alert a]\nMetric=overlap\nThreshold=0.9\nHysteresis=0.2\n",
-	       "F: [Alert a]: Hysteresis=0.2: the alert could never resolve, overlap is from 0 "
-	       "to 1");
+	       "F: [Alert a]: Hysteresis=0.2: the alert would never or hardly ever resolve, "
+	       "overlap is from 0 to 1");
 	refuse("[Alert a]\nMetric=kl\nThreshold=0.001\n",
-	       "F: [Alert a]: Hysteresis=0.005: the alert could never resolve, kl is from 0 to");
+	       "F: [Alert a]: Hysteresis=0.005: the alert would never or hardly ever resolve, kl "
+	       "is");
 	/* the figure would have to be 0, which it is not even for two windows that are alike */
 	refuse("[Alert a]\nMetric=kl\nThreshold=0.005\n",
-	       "F: [Alert a]: Hysteresis=0.005: the alert could never resolve, kl is from 0 to");
+	       "F: [Alert a]: Hysteresis=0.005: the alert would never or hardly ever resolve, kl "
+	       "is");
 	refuse("[Alert a]\nMetric=angle_degrees\nThreshold=0\nHysteresis=0\n",
-	       "F: [Alert a]: Hysteresis=0: the alert could never resolve, angle_degrees is");
+	       "F: [Alert a]: Hysteresis=0: the alert would never or hardly ever resolve, "
+	       "angle_degrees is");
 	refuse("[Drift]\nPrevious=no\n[Alert a]\nBaseline=previous\n",
 	       "F: [Alert a]: Baseline=previous: there is none with Previous=no in [Drift]");
 	refuse("[Tested]\nDirectory=/t\nAlertShare=0.00009%\n",
