@@ -28,7 +28,8 @@ unsigned int text_width(const char *text);
 char *text_shorten(const char *text, unsigned int width);
 /*
  * The same of a list with ", " between its entries: whole ones from its beginning, for the middle
- * of two is none of them. Of a first entry that is longer its beginning. Caller frees.
+ * of two is none of them. Where the first has no room, only the mark of what is left out. Caller
+ * frees.
  */
 char *text_shorten_list(const char *text, unsigned int width);
 
