@@ -364,9 +364,10 @@ static bool read_or_apply(struct pp_track *track, pid_t pid)
 {
 	int r = pp_track_scan(track, pid);
 
-	if (r == -EAGAIN)
-		read_events(track);
-	return r == 0 || r == -EAGAIN;
+	if (r != -EAGAIN || !track->perf)
+		return r == 0;
+	read_events(track);
+	return true;
 }
 
 /*
