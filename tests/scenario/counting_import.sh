@@ -169,7 +169,7 @@ EOF
 mkdir sharing
 "$cc" -g -O1 -pthread shared.c -o shared && PATHPROF_DIR=sharing ./shared && PATHPROF_DIR=sharing ./shared || not_ok "shared counters" "it is not built, or fails"
 "$ctl" import -F counts -o shared.db sharing/*.ppraw --no-report 2>/dev/null
-hot=$("$ctl" paths --json --db shared.db | jq -r '.[0] | .function + ":" + (.number | tostring)')
+most=$("$ctl" paths --json --db shared.db | jq -r '.[0] | .function + ":" + (.number | tostring)')
 "$ctl" combine window:1 window:2 --db shared.db -o sum.db >said 2>&1 || not_ok "shared counters: combine" "$(tail -n 1 said)"
 while read -r db verb; do
 	# shellcheck disable=SC2086 # a list of words
@@ -177,7 +177,7 @@ while read -r db verb; do
 	grep -q 'nearly exact.*threads shared counters' told && ok "shared counters: $verb" || not_ok "shared counters: $verb" "$(head -n 3 told | paste -sd ';')"
 done <<END
 shared.db paths
-shared.db show $hot
+shared.db show $most
 shared.db compare window:1 window:2
 shared.db export -F folded -o folded
 sum.db paths
