@@ -124,7 +124,7 @@ int pp_service_pick_source(struct pp_service *service, struct pathprof_error *er
 int pp_service_open_source(struct pp_service *service, struct pathprof_error *error);
 /* The one picked; while it cannot be opened, the next best. */
 int pp_service_open_first_source(struct pp_service *service, struct pathprof_error *error);
-/* What has come goes into the open window; one that has died is opened again later. */
+/* Records that have come go into the open window; a source that has died is opened again later. */
 void pp_service_drain_source(struct pp_service *service);
 /* Before a window ends: also what is still being counted. */
 void pp_service_flush_source(struct pp_service *service);

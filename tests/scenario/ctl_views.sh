@@ -50,7 +50,7 @@ ID  BEGIN                LENGTH  SOURCE  BASIS  KIND   CLOCK  BURSTS  BRANCHES  
  1  2026-01-02 00:00:00    1min  step    time   taken      0      40      2000   1000  0.50%  gone:3, budget:12
 END
 expect "windows --until"
-# Where a line has no room for all reasons, the last ones are left out whole.
+# Reasons that a line has no room for are left out whole, the last ones first.
 cp "$db" "$dir/drops.db"
 sqlite3 "$dir/drops.db" "INSERT OR IGNORE INTO window_drops SELECT id, column1, 1000 + column1 FROM windows, (VALUES (1), (3), (4), (5), (6), (7))"
 all=$("$ctl" --db "$dir/drops.db" windows --until '2026-01-02 01:30' | sed -n 's/^ 1 .*%  //p')

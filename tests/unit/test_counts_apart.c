@@ -390,7 +390,7 @@ static void make_up(struct pathprof_apart_message *m, int fd)
 		make_up_run(m);
 }
 
-/* Of what the process makes up now. */
+/* Adds the counts that the reader makes up. */
 static int add_made_up(struct pathprof_counts_run *ret_run, struct pathprof_error *error)
 {
 	static const struct pathprof_apart_service liar = {.answer = make_up};

@@ -72,7 +72,7 @@ static void ask(void)
 	_exit(0);
 }
 
-/* As ask(), of what a hypervisor answers. */
+/* Like ask(), but a hypervisor answers. */
 static void identify(void)
 {
 	compute();

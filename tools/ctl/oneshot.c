@@ -95,7 +95,8 @@ static bool is_typed(int number)
 /* The process that runs, for the handler; 0: none. Set while the signals above are blocked. */
 static volatile sig_atomic_t running;
 
-/* What is typed comes from the kernel, to every process of the terminal: what runs has it, too. */
+/* A typed signal comes from the kernel to every process of the terminal, so what runs has it, too.
+ */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
 	const int before = errno;

@@ -34,7 +34,7 @@
 #define PP_WALK_ENDS_MAX     (1u << 17)
 #define PP_WALK_STEPS_MIN    (1u << 10)
 
-/* What becomes of paths, or of pieces. */
+/* The changes to paths, or to pieces. */
 struct pp_change {
 	/*
 	 * Put in the place of what was on top, `high` last. Of one path both are it, of none both

@@ -161,7 +161,7 @@ void pathprof_walker_piece(const struct pathprof_walker *walker, uint32_t number
 
 /* ---------------------------------------------------------------- learning */
 
-/* What a step does to paths, or to pieces, on trial. */
+/* The effect of a step on paths, or on pieces, on trial. */
 struct trial {
 	struct pathprof_walker *walker;
 	struct cut *cut;

@@ -35,7 +35,8 @@
 
 struct pp_import_chain;
 
-/* Of one import. A branch may end a window of 1,024 paths: their sum does not wrap, either. */
+/* The most of one import. A branch may end a window of 1,024 paths: their sum does not wrap,
+ * either. */
 #define PP_IMPORT_BRANCHES_MAX (UINT64_C(1) << 53)
 
 /* A text tells how often a sample was seen. No sample makes a sum wrap, whoever made the text. */

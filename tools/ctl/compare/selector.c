@@ -321,7 +321,7 @@ static int load(struct side *side, const struct ctl_options *options, struct sel
 	return check(side, selector, r, &error);
 }
 
-/* What was fetched from a hub goes with the command, and its ids with it. */
+/* A database that was fetched from a hub goes with the command, and its ids with it. */
 static char *db_of(const struct ctl_options *options, const struct selector *selector)
 {
 	if (selector->file)
