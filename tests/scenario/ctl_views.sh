@@ -565,7 +565,7 @@ for verb in paths 'top --by functions --since @0' binaries processes 'show 2' ed
 	cp "$dir/got" "$dir/want"
 	run 0 --db "$dir/mixed.db" "${words[@]}"
 	expect "$verb of mixed kinds"
-	grep -q '^pathprofctl: 2 kinds of windows are selected, the newest is used: windows written' \
+	grep -q '^pathprofctl: 2 kinds of windows are selected, the newest is used: windows by a number' \
 		"$dir/said" || fail "$verb: nothing was said of the kind left out"
 	grep -q 'number of taken branches weigh code differently and are left out: --kind taken' \
 		"$dir/said" || fail "$verb: not said why, or how to see it"
