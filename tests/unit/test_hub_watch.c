@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a judgement left out counts when the judgement is written, and not when it is put off. The
- * child is this program again, which prints a judgement; the alerts take whatever it says.
+ * Hosts and builds that a judgement leaves out count when it is written, not when it is put off.
+ * The child is this program again, which prints a judgement; the alerts take whatever it says.
  */
 #include "../../tools/hub/watch.h"
 #include "test_store.h"
