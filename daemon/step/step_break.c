@@ -285,8 +285,11 @@ static void __attribute__((noinline)) landmark(void)
 	__asm__ volatile("nop");
 }
 
+/* A child that executes the landmark a thousand times a second: where no breakpoint strikes it runs
+ * on. */
 static pid_t start_child(void)
 {
+	const struct timespec pause = {0, 1000000};
 	pid_t parent = getpid();
 	pid_t child = fork();
 	sigset_t none;
@@ -296,8 +299,10 @@ static pid_t start_child(void)
 		sigemptyset(&none);
 		sigprocmask(SIG_SETMASK, &none, NULL);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		while (getppid() == parent)
+		while (getppid() == parent) {
 			landmark();
+			nanosleep(&pause, NULL);
+		}
 		_exit(0);
 	}
 	return child;

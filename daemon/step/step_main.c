@@ -23,6 +23,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../child_cpu.h"
 #include "../oom_score.h"
 #include "../privilege.h"
 #include "sampler.h"
@@ -249,10 +250,14 @@ static int send_up(const void *data, size_t len_bytes)
 	return -EPIPE;
 }
 
-/* Its own and what others spend for it. */
+/* Its own, of the children that it has waited for, and what others spend for it. */
 static uint64_t own_cpu_ns(void)
 {
-	return pp_clock_ns(CLOCK_PROCESS_CPUTIME_ID) + pp_step_opener_cpu_ns();
+	struct rusage children;
+
+	getrusage(RUSAGE_CHILDREN, &children);
+	return pp_clock_ns(CLOCK_PROCESS_CPUTIME_ID) + pp_child_cpu_ns(&children) +
+	       pp_step_opener_cpu_ns();
 }
 
 static void send_stats(void)
