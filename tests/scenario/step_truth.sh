@@ -55,7 +55,7 @@ goes_through() { # WORKLOAD KIND
 	local all cut
 	[ "$1" = flow_calls ] && [ "$2" != steps_8 ] || return 0
 	if all_single "$work/figures"; then
-		skip "step_truth_goes_through_$2" "no breakpoint strikes here"
+		skip "step_truth_goes_through_$2" "no breakpoints here"
 		return
 	fi
 	all=$(figure "$work/figures" bursts)

@@ -22,7 +22,7 @@ watch() { # NAME OPTIONS WORKLOAD ARGUMENTS... AMOUNT
 		bursts=$(figure "$work/figures" bursts)
 		case $* in *calls_watch*)
 			if all_single "$work/figures"; then
-				skip "$name" "no breakpoint strikes here, so none leads through a call"
+				skip "$name" "no breakpoints here"
 				return
 			fi
 			[ "$(figure "$work/figures" restarts)" -gt 0 ] || bursts=0

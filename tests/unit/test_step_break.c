@@ -5,6 +5,7 @@
  * registers.
  */
 #include "refuse_perf.h"
+#include "step_breaks_here.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -143,30 +144,14 @@ static void wait_for_registers(void)
 		usleep(1000);
 }
 
-static bool has_breakpoints(void)
-{
-	static int known = -1;
-
-	if (known < 0) {
-		wait_for_registers();
-		known = pp_step_break_probe(PP_STEP_BREAK_PERF) != PP_STEP_BREAK_NONE;
-	}
-	if (!known)
-		unit_skip("this machine has no debug registers");
-	return known;
-}
-
-/* ptrace's is there wherever the registers are; perf's may be refused. */
 static bool has_holder(enum pp_step_break_kind kind)
 {
-	if (!has_breakpoints())
-		return false;
-	if (kind == PP_STEP_BREAK_PERF &&
-	    pp_step_break_probe(PP_STEP_BREAK_PERF) != PP_STEP_BREAK_PERF) {
-		unit_skip("perf's breakpoints are refused");
-		return false;
-	}
-	return true;
+	static bool waited;
+
+	if (!waited)
+		wait_for_registers();
+	waited = true;
+	return breaks_are_here(kind);
 }
 
 /* Where it stops next, by a breakpoint of ours; 0: in another way, or not at all. */
@@ -644,7 +629,7 @@ static bool survives_kill(enum pp_step_break_kind kind, bool closes)
 
 static void test_killed_between(void)
 {
-	for (int i = 0; i < 10 && has_breakpoints(); i++)
+	for (int i = 0; i < 10 && has_holder(PP_STEP_BREAK_PTRACE); i++)
 		CU_ASSERT_TRUE(survives_kill(PP_STEP_BREAK_PTRACE, true));
 }
 
@@ -708,7 +693,7 @@ static void test_orphan(void)
 	unsigned long control;
 	pid_t child;
 
-	if (!has_breakpoints())
+	if (!has_holder(PP_STEP_BREAK_PTRACE))
 		return;
 	child = start_child();
 	CU_ASSERT_TRUE_FATAL(seize(child));

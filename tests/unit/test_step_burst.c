@@ -4,6 +4,7 @@
  * functions, called in this process, take it through a burst that comes to its call. The child's
  * exit status says whether it saw anything.
  */
+#include "step_breaks_here.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -188,14 +189,6 @@ static int finish(pid_t child)
 
 static const enum pp_step_break_kind kinds[] = {PP_STEP_BREAK_PERF, PP_STEP_BREAK_PTRACE};
 
-static bool is_here(enum pp_step_break_kind kind)
-{
-	if (pp_step_break_probe(kind) == kind)
-		return true;
-	unit_skip("no breakpoints of this kind here");
-	return false;
-}
-
 /* Whether a burst went through all calls; one may take long where the machine is busy. */
 static bool goes_through(enum pp_step_break_kind kind, void (*run)(void), uint32_t horizon)
 {
@@ -214,7 +207,7 @@ static void check_goes_through(void (*run)(void))
 	for (int i = 0; i < 2; i++) {
 		int tries = TRIES;
 
-		if (!is_here(kinds[i]))
+		if (!breaks_are_here(kinds[i]))
 			continue;
 		while (tries &&
 		       !goes_through(kinds[i], run, tries > TRIES / 2 ? HORIZON : HORIZON / 10))
@@ -253,7 +246,7 @@ static void test_again(void)
 	for (int i = 0; i < 2; i++) {
 		int tries = TRIES;
 
-		if (!is_here(kinds[i]))
+		if (!breaks_are_here(kinds[i]))
 			continue;
 		while (tries && !is_broken_off(kinds[i]))
 			tries--;
@@ -279,7 +272,7 @@ static void test_whole(void)
 	for (int i = 0; i < 2; i++) {
 		pid_t child;
 
-		if (!is_here(kinds[i]))
+		if (!breaks_are_here(kinds[i]))
 			continue;
 		CU_ASSERT_FATAL(!pipe2(pipe_fds, O_CLOEXEC));
 		child = start(write_much);
@@ -300,7 +293,7 @@ static void test_leave(void)
 {
 	pid_t child;
 
-	if (!is_here(PP_STEP_BREAK_PERF))
+	if (!breaks_are_here(PP_STEP_BREAK_PERF))
 		return;
 	CU_ASSERT_FATAL(!pipe2(pipe_fds, O_CLOEXEC));
 	child = start(write_much);
@@ -323,7 +316,7 @@ static void test_ends(void)
 {
 	pid_t child;
 
-	if (!is_here(PP_STEP_BREAK_PERF))
+	if (!breaks_are_here(PP_STEP_BREAK_PERF))
 		return;
 	child = start(execute);
 	CU_ASSERT_FATAL(child > 0);
@@ -364,7 +357,7 @@ static void copy_at_an_edge(enum pp_step_break_kind kind)
 static void test_stack_at_an_edge(void)
 {
 	for (int i = 0; i < 2; i++)
-		if (is_here(kinds[i]) && has_page_maps())
+		if (breaks_are_here(kinds[i]) && has_page_maps())
 			copy_at_an_edge(kinds[i]);
 }
 

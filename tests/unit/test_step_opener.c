@@ -5,6 +5,7 @@
  */
 #include "events_of.h"
 #include "refuse_perf.h"
+#include "step_breaks_here.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -47,15 +48,6 @@ static int apart(int (*steps)(void))
 	}
 	waitpid(child, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-}
-
-static bool has_perf(void)
-{
-	bool has = pp_step_break_probe(PP_STEP_BREAK_PERF) == PP_STEP_BREAK_PERF;
-
-	if (!has)
-		unit_skip("perf's breakpoints are refused");
-	return has;
 }
 
 static pid_t start_target(void)
@@ -114,7 +106,7 @@ static int strike(void)
 
 static void test_strikes(void)
 {
-	if (has_perf())
+	if (breaks_are_here(PP_STEP_BREAK_PERF))
 		CU_ASSERT_EQUAL(apart(strike), 0);
 }
 
@@ -152,7 +144,7 @@ static int look_at_rights(void)
 
 static void test_rights(void)
 {
-	if (has_perf())
+	if (breaks_are_here(PP_STEP_BREAK_PERF))
 		CU_ASSERT_EQUAL(apart(look_at_rights), 0);
 }
 
@@ -172,7 +164,7 @@ static int ask_for_others(void)
 
 static void test_others(void)
 {
-	if (has_perf())
+	if (breaks_are_here(PP_STEP_BREAK_PERF))
 		CU_ASSERT_EQUAL(apart(ask_for_others), 0);
 }
 
@@ -224,13 +216,13 @@ static int ask_early(void)
 
 static void test_early(void)
 {
-	if (has_perf())
+	if (breaks_are_here(PP_STEP_BREAK_PERF))
 		CU_ASSERT_EQUAL(apart(ask_early), 0);
 }
 
 static void test_stopped(void)
 {
-	if (has_perf())
+	if (breaks_are_here(PP_STEP_BREAK_PERF))
 		CU_ASSERT_EQUAL(apart(ask_while_stopped), 0);
 }
 
@@ -252,7 +244,7 @@ static int ask_the_dead(void)
 
 static void test_dead(void)
 {
-	if (has_perf())
+	if (breaks_are_here(PP_STEP_BREAK_PERF))
 		CU_ASSERT_EQUAL(apart(ask_the_dead), 0);
 }
 
@@ -285,7 +277,7 @@ static int look_at_descriptors(void)
 
 static void test_ready(void)
 {
-	if (has_perf())
+	if (breaks_are_here(PP_STEP_BREAK_PERF))
 		CU_ASSERT_EQUAL(apart(look_at_descriptors), 0);
 }
 
@@ -298,7 +290,7 @@ static int count_time(void)
 
 static void test_time(void)
 {
-	if (has_perf())
+	if (breaks_are_here(PP_STEP_BREAK_PERF))
 		CU_ASSERT_EQUAL(apart(count_time), 0);
 }
 

@@ -371,7 +371,7 @@ static void test_32bit(void)
 	int notices;
 
 	if (!pid) {
-		unit_skip("32-bit programs are not executed here");
+		unit_skip("no 32-bit programs here");
 		return;
 	}
 	notices = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
