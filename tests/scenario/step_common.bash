@@ -38,6 +38,11 @@ all_single() { # FILE
 	[ "$(figure "$1" steps)" -gt 0 ] && [ "$(figure "$1" single)" -eq "$(figure "$1" steps)" ]
 }
 
+# How many windows ended in front of a system call.
+ends_at_calls() { # FILE
+	sed -n 's/.*; ends.* 1:\([0-9]*\).*; drops.*/\1/p' "$1" | grep . || echo 0
+}
+
 step_needs() { # PROGRAM...
 	local program
 	for program; do

@@ -54,12 +54,9 @@ take() { # WORKLOAD KIND OPTIONS BURSTS
 goes_through() { # WORKLOAD KIND
 	local all cut
 	[ "$1" = flow_calls ] && [ "$2" != steps_8 ] || return 0
-	if all_single "$work/figures"; then
-		skip "step_truth_goes_through_$2" "no breakpoints here"
-		return
-	fi
+	! all_single "$work/figures" || return 0
 	all=$(figure "$work/figures" bursts)
-	cut=$(sed -n 's/.*; ends.* 1:\([0-9]*\).*; drops.*/\1/p' "$work/figures" | grep . || echo 0)
+	cut=$(ends_at_calls "$work/figures")
 	if [ $((cut * 2)) -le "$all" ]; then
 		ok "step_truth_goes_through_$2 ($cut of $all cut)"
 	else

@@ -6,6 +6,16 @@ set -eu
 . "$(dirname "$0")/../rounds.bash"
 step_needs "$truth_dir/bursts" "$workload_dir"/{tf_watch,eintr_watch,calls_watch,group_stop,exec_storm,filtered}
 
+# A window reached a call: by breakpoints it went through; by single steps, where none strikes, it ended
+# in front.
+meets_calls() {
+	if all_single "$work/figures"; then
+		[ "$(ends_at_calls "$work/figures")" -gt 0 ]
+	else
+		[ "$(figure "$work/figures" restarts)" -gt 0 ]
+	fi
+}
+
 # On a busy machine a program may end before it was stepped, or before one of its sleeps was broken off, or
 # have too little of a CPU for a clock that strikes a hundred times a second: then it runs again, twice as long.
 watch() { # NAME OPTIONS WORKLOAD ARGUMENTS... AMOUNT
@@ -20,14 +30,7 @@ watch() { # NAME OPTIONS WORKLOAD ARGUMENTS... AMOUNT
 			return
 		fi
 		bursts=$(figure "$work/figures" bursts)
-		case $* in *calls_watch*)
-			if all_single "$work/figures"; then
-				skip "$name" "no breakpoints here"
-				return
-			fi
-			[ "$(figure "$work/figures" restarts)" -gt 0 ] || bursts=0
-			;;
-		esac
+		case $* in *calls_watch*) meets_calls || bursts=0 ;; esac
 		amount=$((amount < 64 ? 2 * amount : amount))
 	done
 	if [ "$bursts" -gt 0 ]; then
