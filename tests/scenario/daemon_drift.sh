@@ -91,7 +91,7 @@ fi
 # over the threshold before them.
 replayed() {
 	sql "SELECT w.end_ns, d.kl_low > 0.2 AND d.kl_corrected > 0.2 $of_lib 'before'
-		AND w.end_ns > $killed_ns ORDER BY w.end_ns" | awk -F '|' -v streak="$1" \
+		AND w.id > $killed_window ORDER BY w.id" | awk -F '|' -v streak="$1" \
 		-v most="$windows_to_fire" '{ streak = $2 ? streak + 1 : 0 } streak == most { print $1; exit }'
 }
 # Killed once the alert is pending, and started again until it fires.
@@ -99,7 +99,7 @@ fires_after_kill() {
 	wait_for "$limit" is_in use 1 || { not_ok pending "never"; return; }
 	kill -9 "$daemon"
 	wait "$daemon" 2>/dev/null || true
-	killed_ns=$(date +%s%N)
+	killed_window=$(sql 'SELECT max(window) FROM drift')
 	streak=$(alert use streak) phase=$(alert use phase)
 	# a machine that stood still may have let it fire before the kill
 	check pending-outlives-kill "$phase" test "$phase" -ge 1
