@@ -28,8 +28,19 @@ struct reading {
 /* Returned by what has said why in error. */
 #define SAID (-ECANCELED)
 
+/* A setting's "Name=value: why" under the name of the option. */
+static int refuse(const struct reading *to, const struct pp_option *option, const char *why)
+{
+	size_t name_len = strlen(option->detail);
+
+	if (strncmp(why, option->detail, name_len) || why[name_len] != '=')
+		return pathprof_fail(to->error, SAID, "--%s: %s", option->name, why);
+	return pathprof_fail(to->error, SAID, "--%s %s", option->name, why + name_len + 1);
+}
+
 /* The last one given of a flag wins, as everywhere. */
-static int override(struct reading *to, const char *section, const char *name, const char *value)
+static int override(struct reading *to, const char *section, const struct pp_option *option,
+		    const char *value)
 {
 	struct pp_args *args = &to->args;
 	struct pathprof_error why = {""};
@@ -37,23 +48,24 @@ static int override(struct reading *to, const char *section, const char *name, c
 	int r;
 
 	pp_config_defaults(&scratch);
-	r = pp_config_set(&scratch, section, name, value, &why);
+	r = pp_config_set(&scratch, section, option->detail, value, &why);
 	if (r < 0)
-		return pathprof_fail(to->error, SAID, "%s", why.text);
+		return refuse(to, option, why.text);
 	if (args->override_cnt == PP_OVERRIDE_MAX)
 		return pathprof_fail(to->error, SAID, "too many options");
-	args->overrides[args->override_cnt++] = (struct pp_override){section, name, value};
+	args->overrides[args->override_cnt++] =
+		(struct pp_override){section, option->detail, value};
 	return 0;
 }
 
 static int set_store(void *context, const struct pp_option *option, const char *value)
 {
-	return override(context, "Store", option->detail, value);
+	return override(context, "Store", option, value);
 }
 
 static int set_profile(void *context, const struct pp_option *option, const char *value)
 {
-	return override(context, "Profile", option->detail, value);
+	return override(context, "Profile", option, value);
 }
 
 static int set_pid(void *context, const struct pp_option *option, const char *value)

@@ -61,10 +61,12 @@ for source in step kmod-swlbr; do
 done
 refused missing-file "$tmp/none: No such file" 78 -c "$tmp/none" --db "$db"
 refused unknown-flag "--speed: no such option" 2 --speed
-refused bad-flag "Overhead=x: bad value" 2 --overhead x
+refused bad-flag "--overhead x: bad value" 2 --overhead x
+# A variable that was never set must not begin to profile the machine into the default database.
+refused empty-flag "--db: its FILE is empty" 2 --db ""
 refused no-directory "$tmp/none/p.db" 78 --db "$tmp/none/p.db"
 refused no-such-group "Cgroup=nobody.service: " 78 --db "$db" --cgroup nobody.service
-refused bad-range "Addresses=5-4: bad value, wanted two addresses" 2 --addresses 5-4
+refused bad-range "--addresses 5-4: bad value, wanted two addresses" 2 --addresses 5-4
 refused step-selects-nothing "step: Cgroup= and Addresses= take a source that samples in the kernel" 78 \
 	--db "$db" --source step --addresses 400000-4fffff
 rm -f "$db"
