@@ -503,6 +503,19 @@ No counter told rates of instructions, so all code is taken to run at one: 10.0%
 of half the others' rate, and 18.2% for code of twice their rate.
 END
 expect "functions of code"
+# Weighed by the clock the paths have all instructions of 800 samples. The 200 others stand for a
+# quarter as many runs, which low ends allow for, and those of sums.
+sqlite3 "$dir/code.db" "UPDATE windows SET weighed = 1;
+	UPDATE path_counts SET weight = weight * 0.8 * horizon * 1e6 / clock_hz, weight_squares = 0,
+		insns = path_counts.insns * 0.8 * horizon * 1e6 / clock_hz FROM windows WHERE windows.id = window"
+run 0 --db "$dir/code.db" top --by functions --since @0
+grep -q '^Up to 20% of all runs may be missing, ' "$dir/got" || fail "missing runs: $(cat "$dir/got")"
+run 0 --db "$dir/code.db" binaries --since @0 --json
+python3 - "$dir/got" <<'END' || fail "missing runs in JSON"
+import json, sys
+row = json.load(open(sys.argv[1]))[0]
+assert row["runs"] == 1 and abs(row["runs_low"] - 0.8 * 80 / (80 + 1.959964 ** 2)) < 1e-5, row
+END
 run 0 --db "$dir/code.db" paths
 awk '{print $1, $3, $5}' "$dir/got" | sed -n '2,4p' >"$dir/paths"
 printf '%s\n' '30.00% 37.50% first' '30.00% 12.50% first+0x3' '20.00% 50.00% second' |

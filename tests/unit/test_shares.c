@@ -221,6 +221,71 @@ static void test_too_long_runs(void)
 	CU_ASSERT_EQUAL(pathprof_shares_work_out(&shares), -EINVAL);
 }
 
+/* Bursts that end early show hardly anything of the second function, which has half of the time. */
+static void test_cut_short(void)
+{
+	struct pathprof_shares_function functions[] = {{.clock_samples = 500},
+						       {.clock_samples = 500}};
+	struct pathprof_shares_path paths[] = {
+		{.function = 0, .samples = 50, .squares = 50, .weight = 50, .insns = 500},
+		{.function = 1, .samples = 1, .squares = 1, .weight = 1, .insns = 10},
+	};
+	struct pathprof_shares shares = {functions, 2, paths, 2, 1000, 100};
+	struct pathprof_share first, second;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	first = functions[0].runs;
+	second = functions[1].runs;
+	/* Whole bursts miss ten runs of more than 100 instructions at most. */
+	shares.insns_a_sample = 1;
+	shares.horizon = 100;
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	NEAR(functions[0].runs.low, first.low * 51 / 61);
+	NEAR(functions[1].runs.high, second.high);
+	NEAR(shares.unseen, 10.0 / 61);
+	/* Bursts cut short miss 490 instructions: 49 runs, as what was seen has one each ten. */
+	shares.cut_samples = 1000;
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	NEAR(functions[0].runs.value, 50.0 / 51);
+	NEAR(functions[0].runs.low, first.low * 51 / 100);
+	NEAR(functions[0].runs.high, first.high);
+	NEAR(functions[1].runs.low, second.low * 51 / 100);
+	NEAR(functions[1].runs.high, (51 * second.high + 49) / 100);
+	NEAR(paths[1].runs.high, functions[1].runs.high);
+	NEAR(shares.unseen, 0.49);
+	/* They stand for 100 instructions, ten runs; whole ones miss ten others. */
+	shares.cut_samples = 100;
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	NEAR(functions[0].runs.low, first.low * 51 / 71);
+	NEAR(functions[1].runs.high, (51 * second.high + 10) / 61);
+	shares.cut_samples = -1;
+	CU_ASSERT_EQUAL(pathprof_shares_work_out(&shares), -EINVAL);
+}
+
+/* A function without paths may have run as often an instruction; the kernel has no RUNS. */
+static void test_without_paths(void)
+{
+	struct pathprof_shares_function functions[] = {{.clock_samples = 500},
+						       {.clock_samples = 500}};
+	struct pathprof_shares_path path = {.samples = 50, .weight = 50, .insns = 500};
+	struct pathprof_shares shares = {functions, 2, &path, 1, 1000, 100, 1, 100};
+	double all = 50 / (50 + 3.8414588);
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	NEAR(functions[0].runs.low, all / 2);
+	NEAR(functions[0].runs.high, 1);
+	NEAR(shares.unseen, 0.5);
+	functions[1].kernel = true;
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	NEAR(functions[0].runs.low, all);
+	NEAR(shares.unseen, 0);
+	/* No instruction is missing: the clock alone found the second. */
+	functions[1].kernel = false;
+	path.insns = 1000;
+	CU_ASSERT_EQUAL_FATAL(pathprof_shares_work_out(&shares), 0);
+	NEAR(functions[0].runs.low, all);
+}
+
 static void test_pool(void)
 {
 	struct pathprof_shares_function functions[] = {
@@ -365,6 +430,7 @@ static void test_nothing(void)
 	CU_ASSERT_EQUAL(pathprof_shares_work_out(&shares), 0);
 	NEAR(functions[0].time.value, 0.5);
 	CU_ASSERT_TRUE(is_unknown(&functions[0].runs));
+	CU_ASSERT_TRUE(isnan(shares.unseen));
 }
 
 static void refused(struct pathprof_shares_path path, uint64_t in_function, uint64_t all)
@@ -601,6 +667,8 @@ static const struct unit_test tests[] = {
 	{"bursts that show the same mix say how it is", test_same_mix},
 	{"time of paths too long for a window may be anybody's", test_too_long},
 	{"runs of paths too long for a window are allowed for", test_too_long_runs},
+	{"runs that bursts cut short do not hold are allowed for", test_cut_short},
+	{"runs of functions without a path are allowed for", test_without_paths},
 	{"functions that the clock hardly saw share their samples", test_pool},
 	{"intervals in the pool reach as far as a function's own samples", test_pool_intervals},
 	{"functions that the clock never saw take little from others", test_pool_without_samples},

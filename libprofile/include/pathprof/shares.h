@@ -33,11 +33,14 @@
  * many, is no error of their mix. Paths longer than a burst are never seen, and their time is given
  * to those that are: the low end of an interval allows for as much of it as the bursts'
  * instructions show, and for as many runs as can have taken so many instructions (docs/shares.md).
- * Pure arithmetic; any thread.
+ * Code of which bursts show no path, or hardly any since they ended early there, may have run as
+ * often an instruction as what was seen: low ends of RUNS allow for all of it, high ends for what
+ * the function itself lacks. Pure arithmetic; any thread.
  */
 #ifndef PATHPROF_SHARES_H
 #define PATHPROF_SHARES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,6 +55,7 @@ struct pathprof_share {
 
 struct pathprof_shares_function {
 	uint64_t clock_samples;           /* in: found in it by the clock */
+	bool kernel;                      /* in: no window follows it, and RUNS leave it out */
 	struct pathprof_share time, runs; /* out */
 };
 
@@ -80,6 +84,11 @@ struct pathprof_shares {
 	double insns_a_sample;
 	/* Instructions of a window: a path that is longer is never seen whole. 0: not known. */
 	double horizon;
+	/* Clock samples for which those bursts stand that ended before their horizon. */
+	double cut_samples;
+	/* out: the most that runs in no window can be, a share of all runs; NAN: no path was seen
+	 */
+	double unseen;
 };
 
 /*

@@ -25,6 +25,7 @@ static const struct pathprof_share unknown = {NAN, NAN, NAN};
 
 struct stratum {
 	uint64_t clock_samples;
+	bool kernel;
 	unsigned int members;  /* functions with paths */
 	double insns, scatter; /* sums of I, and of I^2 v */
 	double least;          /* v of the path that scatters least; 0: there is none */
@@ -49,7 +50,9 @@ struct work {
 	double found;        /* clock samples in functions */
 	double missing; /* I of paths that no window can hold, in functions of which some are seen
 			 */
-	double unseen;  /* the most that those can weigh */
+	double insns;   /* sum of I */
+	double dense;   /* I that is missing and may be of paths as short as those seen */
+	double unseen;  /* the most that runs in no window can weigh */
 };
 
 /* Wilson's interval for n observations, which need not be whole. */
@@ -160,7 +163,8 @@ static bool is_sound(const struct pathprof_shares *shares)
 	for (size_t i = 0; i < shares->path_cnt; i++)
 		if (!path_is_sound(shares, &shares->paths[i]))
 			return false;
-	return is_amount(shares->insns_a_sample) && is_amount(shares->horizon);
+	return is_amount(shares->insns_a_sample) && is_amount(shares->horizon) &&
+	       is_amount(shares->cut_samples);
 }
 
 static struct stratum *stratum_of(const struct work *work, size_t function)
@@ -223,6 +227,7 @@ static void sum_strata(struct work *work)
 		struct stratum *stratum = stratum_of(work, i);
 
 		stratum->clock_samples += work->shares->functions[i].clock_samples;
+		stratum->kernel |= work->shares->functions[i].kernel;
 		stratum->members++;
 		stratum->insns += group->insns;
 		stratum->scatter += group->scatter;
@@ -249,29 +254,44 @@ static double expected_insns(const struct work *work, const struct stratum *stra
 	return work->shares->insns_a_sample * (double)stratum->clock_samples;
 }
 
+/* I that a stratum lacks. */
+static double lacking(const struct work *work, const struct stratum *stratum)
+{
+	return fmax(expected_insns(work, stratum) - stratum->insns, 0);
+}
+
 static void sum_missing(struct work *work)
 {
 	for (size_t i = 0; i <= work->shares->function_cnt; i++) {
 		const struct stratum *stratum = &work->strata[i];
 
 		work->found += (double)stratum->clock_samples;
+		work->insns += stratum->insns;
 		if (stratum->insns > 0)
 			work->missing += expected_insns(work, stratum) - stratum->insns;
+		else if (!stratum->kernel)
+			work->dense += expected_insns(work, stratum);
 	}
-	work->missing = fmax(work->missing, 0);
 }
 
 /*
- * A run that no window can hold takes an instruction of its own and, with what it calls, a horizon
- * of the program.
+ * Bursts that reached their horizon miss a run only if it takes an instruction of its own and, with
+ * what it calls, a horizon of the program. Bursts that ended early, and code without any, may miss
+ * runs as short as those that were seen.
  */
 static void bound_unseen(struct work *work)
 {
 	const struct pathprof_shares *shares = work->shares;
+	double missing = fmax(work->missing + work->dense, 0);
+	double cut = shares->insns_a_sample * shares->cut_samples;
 
-	if (shares->horizon > 0)
-		work->unseen =
-			fmin(work->missing, shares->insns_a_sample * work->found / shares->horizon);
+	work->missing = fmax(work->missing, 0);
+	work->dense = shares->horizon > 0 ? fmin(work->dense + cut, missing) : 0;
+	if (!(shares->horizon > 0) || !(work->insns > 0))
+		return;
+	work->unseen =
+		work->dense * work->weight / work->insns +
+		fmin(missing - work->dense, shares->insns_a_sample * work->found / shares->horizon);
 }
 
 static void sum_runs(struct work *work)
@@ -388,12 +408,17 @@ static struct pathprof_share runs_of_seen(const struct work *work, const struct 
 	return around(r, (own * (1 - r) * (1 - r) / (r * r) + others) / ((1 - r) * (1 - r)));
 }
 
-static struct pathprof_share runs_share(const struct work *work, const struct group *group,
-					double deviation)
+/* What its stratum lacks may be the group's. */
+static struct pathprof_share runs_share(const struct work *work, const struct stratum *stratum,
+					const struct group *group, double deviation)
 {
 	struct pathprof_share share = runs_of_seen(work, group, deviation);
+	double own = 0;
 
+	if (work->dense > 0)
+		own = fmin(lacking(work, stratum), work->dense) / work->insns;
 	share.low *= work->weight / (work->weight + work->unseen);
+	share.high = (share.high + own) / (1 + own);
 	return share;
 }
 
@@ -415,7 +440,7 @@ static void fill_path(const struct work *work, struct pathprof_shares_path *path
 		path->time = time_of(work, stratum, &group, path);
 	if (path->insns > 0 && work->shares->clock_samples && stratum == &work->strata[0])
 		widen_in_pool(work, path->function, &path->time);
-	path->runs = runs_share(work, &group, r * sqrt(v));
+	path->runs = runs_share(work, stratum, &group, r * sqrt(v));
 }
 
 /* Paths of one function are seen in the same windows: their errors may all have one sign. */
@@ -431,7 +456,9 @@ static void fill_function(const struct work *work, size_t index)
 		function->time = time_of(work, stratum, group, NULL);
 		widen_in_pool(work, index, &function->time);
 	}
-	function->runs = group->runs > 0 ? runs_share(work, group, group->runs_deviation) : unknown;
+	function->runs = unknown;
+	if (group->runs > 0)
+		function->runs = runs_share(work, stratum, group, group->runs_deviation);
 }
 
 static void work_out(struct work *work)
@@ -445,6 +472,7 @@ static void work_out(struct work *work)
 	sum_missing(work);
 	bound_unseen(work);
 	sum_runs(work);
+	shares->unseen = work->weight > 0 ? work->unseen / (work->weight + work->unseen) : NAN;
 	for (size_t i = 0; i < shares->path_cnt; i++)
 		fill_path(work, &shares->paths[i]);
 	for (size_t i = 0; i < shares->function_cnt; i++)

@@ -288,6 +288,9 @@ static void work_out_runs(struct processes *processes, const struct shares *shar
 		.paths = ctl_alloc((processes->cnt + 1) * sizeof(*work.paths)),
 		.clock_samples = shares->clock_samples,
 		.bursts = shares->observations,
+		.insns_a_sample = shares->insns_a_sample,
+		.horizon = shares->horizon,
+		.cut_samples = shares->cut_samples,
 	};
 
 	for (size_t i = 0; i < processes->cnt; i++) {

@@ -14,6 +14,14 @@ static uint32_t greater(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
+/* A burst stands for as much time as any other, however it ended. */
+static double cut_samples(const struct pathprof_totals *totals)
+{
+	double full = (double)totals->ends[PATHPROF_END_FULL], bursts = (double)totals->bursts;
+
+	return bursts > full ? (double)totals->clock_samples * (1 - full / bursts) : 0;
+}
+
 static int add_window(void *context, const struct pathprof_window_row *row)
 {
 	struct measure *measure = context;
@@ -24,6 +32,7 @@ static int add_window(void *context, const struct pathprof_window_row *row)
 	measure->bursts += row->totals.bursts;
 	measure->paths += row->totals.paths;
 	measure->branches += row->totals.branches;
+	measure->cut_samples += cut_samples(&row->totals);
 	measure->shared_cnt += row->totals.drops[PATHPROF_DROP_BUSY];
 	measure->left_out_cnt += row->totals.drops[PATHPROF_DROP_TABLE_FULL];
 	lost_add(&measure->lost, &row->totals);

@@ -22,6 +22,7 @@ struct measure {
 	uint64_t shared_cnt;   /* runs of exact counts whose threads shared counters */
 	uint64_t left_out_cnt; /* executions of paths that found no room, or have no counter */
 	struct lost lost;
+	double cut_samples; /* as in struct pathprof_shares, the kernel's included */
 	uint32_t horizon, taken_wanted, clock_hz; /* the greatest */
 	bool mixed;                               /* horizons or clocks of windows differ */
 	bool clock_kernel;                        /* of some window at least */

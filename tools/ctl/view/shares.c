@@ -223,6 +223,7 @@ static void take_clocks(struct shares_index *index)
 		stratum = symbol->bounded ? function_stratum(index, clock->binary, symbol)
 					  : nameless_stratum(index, clock->binary);
 		index->strata[stratum].clock_samples += clock->samples;
+		index->strata[stratum].kernel = pathprof_is_kernel(&binary->id, binary->name);
 	}
 }
 
@@ -329,7 +330,7 @@ static void sum_paths(struct shares *shares)
 	}
 }
 
-/* A share of runs that is known as a sum or by its weight only: an interval as wide as can be. */
+/* A share that is known as a sum or by its weight only: an interval as wide as can be. */
 static void finish_sum(const struct shares *shares, struct pathprof_share *share)
 {
 	struct interval interval;
@@ -340,6 +341,18 @@ static void finish_sum(const struct shares *shares, struct pathprof_share *share
 	*share = isnan(share->value) || shares->kind == PATHPROF_KIND_TAKEN
 			 ? unknown
 			 : (struct pathprof_share){share->value, interval.low, interval.high};
+}
+
+/* Runs in no window may be of the row, or of others. */
+static void finish_runs(const struct shares *shares, struct pathprof_share *runs)
+{
+	bool is_sum = isnan(runs->low);
+
+	finish_sum(shares, runs);
+	if (!is_sum || isnan(runs->low))
+		return;
+	runs->low *= 1 - shares->unseen;
+	runs->high += (1 - runs->high) * shares->unseen;
 }
 
 static void take_function_figures(struct shares_index *index)
@@ -356,7 +369,7 @@ static void take_function_figures(struct shares_index *index)
 			continue;
 		}
 		finish_sum(shares, &function->figures.time);
-		finish_sum(shares, &function->figures.runs);
+		finish_runs(shares, &function->figures.runs);
 	}
 }
 
@@ -386,7 +399,7 @@ static void take_binary_figures(struct shares_index *index)
 
 		binary->figures.time =
 			pathprof_share_of_samples(binary->clock_samples, shares->clock_samples);
-		finish_sum(shares, &binary->figures.runs);
+		finish_runs(shares, &binary->figures.runs);
 	}
 	/* From here on functions are not looked for: some rows have no symbol. */
 	for (size_t i = 0; i < shares->binary_cnt; i++)
@@ -425,8 +438,12 @@ static int work_out(struct shares_index *index, struct pathprof_error *error)
 {
 	struct shares *shares = index->shares;
 	struct pathprof_shares work;
+	uint32_t nowhere;
 	int r;
 
+	/* Code in no file is a function too, of which nothing is seen. */
+	nowhere = add_stratum(index);
+	index->strata[nowhere].clock_samples = shares->unknown_samples;
 	fill_inputs(index);
 	work = (struct pathprof_shares){
 		.functions = index->strata,
@@ -437,11 +454,13 @@ static int work_out(struct shares_index *index, struct pathprof_error *error)
 		.bursts = shares->observations,
 		.insns_a_sample = shares->insns_a_sample,
 		.horizon = shares->horizon,
+		.cut_samples = shares->cut_samples,
 	};
 	r = pathprof_shares_work_out(&work);
 	if (r < 0)
 		return pathprof_fail(error, r,
 				     "shares: impossible figures (the database is damaged)");
+	shares->unseen = shares->kind == PATHPROF_KIND_WEIGHED ? work.unseen : 0;
 	take_path_figures(index);
 	sum_paths(shares);
 	take_function_figures(index);
@@ -471,6 +490,7 @@ static int measure_insns(struct shares *shares, struct pathprof_store *store,
 	if (r < 0 || measure.mixed || !measure.clock_hz)
 		return r;
 	shares->horizon = measure.horizon;
+	shares->cut_samples = measure.cut_samples;
 	shares->insns_a_sample = USEC_A_SEC / measure.clock_hz * shares->horizon;
 	return r;
 }

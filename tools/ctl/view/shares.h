@@ -62,7 +62,8 @@ struct shares {
 	uint64_t kernel_samples, kernel_nameless; /* in the kernel: in functions, in none */
 	uint64_t unknown_samples;                 /* in no file, and not in the kernel */
 	uint64_t observations; /* samples that count as independent: see interval_of_share() */
-	double insns_a_sample, horizon;                 /* as in struct pathprof_shares */
+	double insns_a_sample, horizon, cut_samples;    /* as in struct pathprof_shares */
+	double unseen;                                  /* likewise, of all that was selected */
 	bool path_time;                                 /* some path has TIME */
 	uint32_t host_cnt;                              /* of a fleet; 0: it is none */
 	struct figures elsewhere[SHARES_ELSEWHERE_CNT]; /* of kernel_nameless, unknown_samples */

@@ -216,11 +216,23 @@ static char *clock_text(const struct view_query *query)
 		measure->clock_kernel ? ", the kernel's included" : ", user code's only", pathless);
 }
 
+#define UNSEEN_MIN 0.05 /* so little is said by the intervals alone */
+
+/* RUNS have no interval in a table. */
+static char *unseen_text(const struct view_query *query)
+{
+	if (!(query->shares->unseen >= UNSEEN_MIN))
+		return ctl_strdup("");
+	return ctl_printf("\nUp to %.0f%% of all runs may be missing, in code that the clock found "
+			  "and of which bursts held hardly a path.",
+			  100 * query->shares->unseen);
+}
+
 char *view_sources_text(const struct view_query *query)
 {
 	const struct measure *measure = &query->measure;
 	_cleanup_free_ char *clock = clock_text(query), *bursts = measure_bursts(measure);
-	_cleanup_free_ char *fleet = NULL;
+	_cleanup_free_ char *fleet = NULL, *unseen = unseen_text(query);
 	const char *caution = measure_caution(measure);
 	char lost[256];
 
@@ -230,8 +242,8 @@ char *view_sources_text(const struct view_query *query)
 		fleet = ctl_printf("Hosts: %" PRIu32 "; +/- takes in how they differ.\n",
 				   query->shares->host_cnt);
 	lost_text(lost, sizeof(lost), &measure->lost);
-	return ctl_printf("%s%s%s: %s.%s%s%s%s", clock, fleet ?: "", measure_figure(measure),
-			  bursts, *caution ? "\n" : "", caution, *lost ? "\n" : "", lost);
+	return ctl_printf("%s%s%s: %s.%s%s%s%s%s", clock, fleet ?: "", measure_figure(measure),
+			  bursts, unseen, *caution ? "\n" : "", caution, *lost ? "\n" : "", lost);
 }
 
 char *view_branches_text(const struct view_query *query)
