@@ -132,6 +132,20 @@ static enum pp_step_call look_at_read(const char *dir, const char *name, int fla
 	return look(SYS_read, (uint64_t)open(path, flags | O_CLOEXEC, 0600), 0, 1, 0);
 }
 
+/* Thousands of mounts, and a file system behind them. */
+static bool have_many_mounts(const char *dir)
+{
+	char path[4096];
+
+	for (int i = 0; i < 2000; i++) {
+		snprintf(path, sizeof(path), "%s/%d", dir, i);
+		if (mkdir(path, 0700) || mount(dir, path, NULL, MS_BIND, NULL))
+			return false;
+	}
+	snprintf(path, sizeof(path), "%s/last", dir);
+	return mkdir(path, 0700) == 0 && mount("none", path, "tmpfs", 0, NULL) == 0;
+}
+
 /* In a child. 2: it can have no mounts. */
 static int look_at_mounts(const char *dir)
 {
@@ -141,7 +155,9 @@ static int look_at_mounts(const char *dir)
 	if (!have_own_mounts(dir, proc))
 		return 2;
 	return look_at_read(dir, "proc/self/status", O_RDONLY) != PP_STEP_CALL_ENDS ||
-	       look_at_read(dir, "file", O_RDWR | O_CREAT) != PP_STEP_CALL_AGAIN;
+	       look_at_read(dir, "file", O_RDWR | O_CREAT) != PP_STEP_CALL_AGAIN ||
+	       !have_many_mounts(dir) ||
+	       look_at_read(dir, "last/file", O_RDWR | O_CREAT) != PP_STEP_CALL_ENDS;
 }
 
 static void test_procfs_elsewhere(void)
