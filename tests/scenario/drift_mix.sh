@@ -9,12 +9,14 @@
 
 limit=${LIMIT_SECONDS:-300}
 libc=$(realpath "$(ldd "$(command -v sleep)" | awk '/libc\.so/ { print $3 }')")
+# Paths of printf are long: where each instruction is a stop of its own, 2 ms hold few of them whole.
 conf=$tmp/p.conf
 cat >"$conf" <<END
 [Profile]
 Source=step
 Overhead=100%
 FrequencyHz=1997
+HoldMaxSec=100ms
 WindowSec=$(rounds 2 4)
 [Drift]
 SamplesMin=15
