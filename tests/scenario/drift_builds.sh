@@ -17,16 +17,19 @@ source=$here/tests/workloads/two_builds.c
 compile() { gcc -O2 -g -o "$tmp/$1" "$source" "${@:2}"; }
 compile first && compile second -DSECOND || { not_ok compile "gcc failed"; finish; }
 program=$tmp/program
+# Where each instruction is a stop of its own, 2 ms hold few paths. Longer bursts than these were fewer,
+# and the judgement is the surer the more there are.
 conf=$tmp/p.conf
 cat >"$conf" <<END
 [Profile]
 Source=step
 Overhead=100%
 FrequencyHz=1997
+HoldMaxSec=10ms
 TakenBranches=4
 WindowSec=$(rounds 2 4)
 [Drift]
-SamplesMin=15
+SamplesMin=100
 [Tell]
 Journal=no
 Exec=$tmp/hook
@@ -34,7 +37,7 @@ Exec=$tmp/hook
 Binary=$program
 Threshold=0.1
 Hysteresis=0.05
-SamplesMin=15
+SamplesMin=100
 CoolDown=0
 [Alert slow]
 Enabled=no
@@ -43,7 +46,7 @@ Baseline=previous
 Binary=$program
 Threshold=0.1
 Hysteresis=0.05
-SamplesMin=15
+SamplesMin=100
 CoolDown=0
 END
 printf '#!/bin/sh\ncat >>"%s"\necho >>"%s"\n' "$tmp/told" "$tmp/told" >"$tmp/hook"
@@ -86,7 +89,7 @@ runs() {
 do_now() { echo "$1" >"$tmp/mode.new" && mv "$tmp/mode.new" "$tmp/mode"; }
 do_now one
 runs first
-start_judged 15 "$program" && start_relay -c "$conf" --db "$db" ||
+start_judged 100 "$program" && start_relay -c "$conf" --db "$db" ||
 	{ not_ok start "the daemon or its relay did not start"; finish; }
 check first-measured "$(figures first)" wait_for "$limit" has_measured first rolling 2
 check first-named "its paths have no names" wait_for "$limit" has_functions first
