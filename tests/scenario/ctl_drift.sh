@@ -465,33 +465,45 @@ unset PATHPROF_DB
 	exit 0
 }
 # record DB COMMAND...: once more, until a window that this has added has thirty bursts. A busy
-# machine leaves few.
+# machine leaves few, and where each instruction is a stop of its own, bursts of 2 ms see few paths.
+printf '[Profile]\nHoldMaxSec=20ms\n' >record.conf
 record() {
 	local db=$1 had=0 most="SELECT coalesce(max(bursts), 0) FROM windows"
 	shift
 	[ ! -e "$db" ] || had=$(sqlite3 "$db" 'SELECT coalesce(max(id), 0) FROM windows')
 	for _ in $(seq 8); do
-		"$ctl" record --no-report --overhead 80 -o "$db" -- "$@" >/dev/null 2>&1 ||
+		"$BUILD/bin/pathprofd" -c record.conf --record --quiet --overhead 80 --db "$db" -- "$@" >/dev/null 2>&1 ||
 			fail "record $*"
 		[ "$(sqlite3 "$db" "$most WHERE id > $had")" -lt 30 ] || return 0
 	done
 }
-seq 1 250000 | sed 's/7/ seven /g' >text
+seq 1 1000000 | sed 's/7/ seven /g' >text
 bzip2 -kc text >text.bz2
-for ((i = 0; i < 8; i++)); do cat text.bz2; done >many.bz2
+for ((i = 0; i < 6; i++)); do cat text.bz2; done >many.bz2
 # heaviest AFTER: of the windows behind that one the one with most paths.
 heaviest() {
 	"$ctl" windows --json | python3 -c '
 import json, sys
 print(max((w["paths"], w["id"]) for w in json.load(sys.stdin) if w["id"] > int(sys.argv[1]))[1])' "$1"
 }
-record bz.db bzip2 -kc text
+# record_counted AFTER COMMAND...: until drift counts 200 samples of the library in the heaviest window, $found.
+record_counted() {
+	local after=$1
+	shift
+	for _ in $(seq 20); do
+		record bz.db "$@"
+		found=$(heaviest "$after")
+		run 0 baseline set counted --window "$found" --replace
+		! "$ctl" drift --baseline counted --binary libbz2.so.1.0.4 --window "$found" >/dev/null 2>&1 || return 0
+	done
+}
 export PATHPROF_DB=bz.db
-packed=$(heaviest 0)
+record_counted 0 bzip2 -kc text
+packed=$found
 run 0 baseline set packing --window "$packed"
 before=$("$ctl" windows --json | grep -c '"id"')
-record bz.db bzip2 -dc many.bz2
-last=$(heaviest "$before")
+record_counted "$before" bzip2 -dc many.bz2
+last=$found
 run 0 compare baseline:packing "window:$last" --json -n 0 --svg moved.svg
 holds 'compressing and decompressing' <<'END'
 f = j["figures"]
