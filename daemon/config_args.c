@@ -124,6 +124,8 @@ static const struct pp_option options[] = {
 	{"instructions", 0, "N",
 	 "instructions in one burst of the sources that sample on a clock (1024)",
 	 PROFILE("Instructions")},
+	{"hold", 0, "SPAN", "how long a burst of the source step may hold its thread (2ms)",
+	 PROFILE("HoldMaxSec")},
 	{"clock", 0, "HZ", "samples a second and CPU of the clock beside the source (97; 0: none)",
 	 PROFILE("ClockHz")},
 	{"cgroup", 0, "NAME", "only processes of this unit or control group, and those below",

@@ -94,11 +94,7 @@ hostile=$'odd"<b>\\n&\n\303'
 objcopy --redefine-sym "odd=$hostile" work
 
 # Bursts may hold the program for long: where each instruction is a stop of its own, 2 ms are over before 32 branches.
-printf '[Profile]\nHoldMaxSec=100ms\n' >hold.conf
-record() {
-	"$BUILD/bin/pathprofd" -c hold.conf --record --quiet --overhead 60 --db work.db -- ./work 600000 >record.said 2>&1 ||
-		fail "not recorded: $(cat record.said)"
-}
+record() { run "${1:-0}" record --no-report --overhead 60 --hold 100ms -o work.db -- ./work 600000; }
 export PATHPROF_DB=$dir/work.db
 # A busy machine leaves few bursts: it is recorded until there is one of each kind that is looked for below.
 has() { "$ctl" paths --function "$1" -n 0 2>/dev/null | grep -c "$2"; } # FUNCTION PATTERN

@@ -466,13 +466,12 @@ unset PATHPROF_DB
 }
 # record DB COMMAND...: once more, until a window that this has added has thirty bursts. A busy
 # machine leaves few, and where each instruction is a stop of its own, bursts of 2 ms see few paths.
-printf '[Profile]\nHoldMaxSec=20ms\n' >record.conf
 record() {
 	local db=$1 had=0 most="SELECT coalesce(max(bursts), 0) FROM windows"
 	shift
 	[ ! -e "$db" ] || had=$(sqlite3 "$db" 'SELECT coalesce(max(id), 0) FROM windows')
 	for _ in $(seq 8); do
-		"$BUILD/bin/pathprofd" -c record.conf --record --quiet --overhead 80 --db "$db" -- "$@" >/dev/null 2>&1 ||
+		"$ctl" record --no-report --overhead 80 --hold 20ms -o "$db" -- "$@" >/dev/null 2>&1 ||
 			fail "record $*"
 		[ "$(sqlite3 "$db" "$most WHERE id > $had")" -lt 30 ] || return 0
 	done

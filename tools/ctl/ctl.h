@@ -59,7 +59,7 @@ struct ctl_options {
 
 	const char *by;
 	enum ctl_sort sort;
-	const char *source, *overhead, *instructions, *output;
+	const char *source, *overhead, *instructions, *hold, *output;
 	const char *cgroup, *addresses; /* --cgroup, --addresses of record; NULL: all */
 	int64_t duration_ns;            /* 0: until it ends */
 	bool no_report;

@@ -17,7 +17,7 @@
 
 #define DEFAULT_OUTPUT "pathprof.db"
 /* --record, seven options that are words, --duration, and -p or -- */
-#define ARGUMENTS_MAX (1 + 2 * 7 + 2 + 2)
+#define ARGUMENTS_MAX (1 + 2 * 8 + 2 + 2)
 
 static int check_arguments(const struct ctl_options *options)
 {
@@ -46,6 +46,7 @@ static char **arguments_of(const struct ctl_options *options, const char *db)
 	oneshot_push_option(&arguments, "--source", options->source);
 	oneshot_push_option(&arguments, "--overhead", options->overhead);
 	oneshot_push_option(&arguments, "--instructions", options->instructions);
+	oneshot_push_option(&arguments, "--hold", options->hold);
 	oneshot_push_option(&arguments, "--cgroup", options->cgroup);
 	oneshot_push_option(&arguments, "--addresses", options->addresses);
 	for (unsigned int i = 0; i < options->value_cnt; i++)

@@ -107,11 +107,14 @@ static void add_breakpoints(struct facts *facts, bool works)
 		fact_value(facts_add(facts, FACT_OK, "breakpoints", NULL, NULL),
 			   "a child ran to one");
 	else
-		fact_value(facts_add(facts, FACT_WARN, "breakpoints",
-				     "debug registers do not work here: a window takes a stop for "
-				     "each instruction, some ten times as many",
-				     "a hypervisor that passes debug registers on"),
-			   "none");
+		fact_value(
+			facts_add(
+				facts, FACT_WARN, "breakpoints",
+				"debug registers do not work here: a window takes a stop for "
+				"each instruction, some ten times as many",
+				"a hypervisor that passes debug registers on; here HoldMaxSec=20ms "
+				"or record --hold 20ms gives longer windows, and fewer"),
+			"none");
 }
 
 static void add_try(struct facts *facts)
