@@ -33,7 +33,7 @@ static int refuse(const struct reading *to, const struct pp_option *option, cons
 {
 	size_t name_len = strlen(option->detail);
 
-	if (strncmp(why, option->detail, name_len) || why[name_len] != '=')
+	if (strncmp(why, option->detail, name_len) != 0 || why[name_len] != '=')
 		return pathprof_fail(to->error, SAID, "--%s: %s", option->name, why);
 	return pathprof_fail(to->error, SAID, "--%s %s", option->name, why + name_len + 1);
 }
