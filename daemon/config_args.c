@@ -47,6 +47,10 @@ static int override(struct reading *to, const char *section, const struct pp_opt
 	struct pp_config scratch;
 	int r;
 
+	/* A variable that was never set, mostly: no default may take its place. */
+	if (!*value)
+		return pathprof_fail(to->error, SAID, "--%s: its %s is empty", option->name,
+				     option->value);
 	pp_config_defaults(&scratch);
 	r = pp_config_set(&scratch, section, option->detail, value, &why);
 	if (r < 0)

@@ -13,7 +13,7 @@
 int pp_option_text(void *context, const struct pp_option *option, const char *value)
 {
 	*(const char **)((char *)context + option->number) = value;
-	return 0;
+	return *value ? 0 : -EINVAL;
 }
 
 int pp_option_flag(void *context, const struct pp_option *option, const char *value)
@@ -86,11 +86,6 @@ int pp_options_parse(const struct pp_option *options, int argc, char **argv, boo
 			return -EINVAL;
 		}
 		o = row_of(options, c);
-		/* A variable that was never set, mostly: no default may take its place. */
-		if (o->value && !*optarg) {
-			snprintf(why, why_size, "--%s: its %s is empty", o->name, o->value);
-			return -EINVAL;
-		}
 		r = o->set(context, o, o->value ? optarg : NULL);
 		if (r == -ERANGE)
 			snprintf(why, why_size, "--%s %s: out of range", o->name, optarg);

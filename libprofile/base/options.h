@@ -36,8 +36,8 @@ int pp_option_flag(void *context, const struct pp_option *option, const char *va
 /*
  * Calls set for each option. first: up to the first operand, else operands are moved behind all
  * options. *ret_operands is the index of the first one. 0, or what set returned; -EINVAL also for
- * what is no option, or whose value is missing, empty or too much. why is one line then, or ""
- * where set has said it.
+ * what is no option, or whose value is missing or too much. why is one line then, or "" where set
+ * has said it.
  */
 int pp_options_parse(const struct pp_option *options, int argc, char **argv, bool first,
 		     void *context, int *ret_operands, char *why, size_t why_size);
