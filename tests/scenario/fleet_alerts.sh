@@ -135,7 +135,8 @@ start quiet.db --config hub.conf
 await quiet.db
 [ -z "$(messages quiet.db)" ] && ok "a fleet in which nothing changes: nothing is told" || not_ok "a quiet fleet" "$(messages quiet.db)"
 stop
-grep -Eq 'alerts: [4-9] spans judged, 0 not judged' hub.log || not_ok "four spans" "$(tail -n 1 hub.log)"
+# A slot that becomes due meanwhile pushes the first one out.
+grep -Eq 'alerts: [3-9] spans judged, 0 not judged' hub.log || not_ok "four spans" "$(tail -n 1 hub.log)"
 
 # ---------------------------------------------------------------- a host, and a release
 # Once more where another slot became due meanwhile: a hub that begins then leaves the first out.
