@@ -117,7 +117,8 @@ static inline enum pathprof_drop catch_spinning(pid_t pid, struct pp_step_target
 {
 	enum pathprof_drop drop = PATHPROF_DROP_GONE;
 
-	for (int i = 0; i < 2000 && (drop == PATHPROF_DROP_GONE || drop == PATHPROF_DROP_TRACED);
+	for (int i = 0; i < 2000 && (drop == PATHPROF_DROP_GONE || drop == PATHPROF_DROP_TRACED ||
+				     drop == PATHPROF_DROP_KERNEL);
 	     i++) {
 		*target = (struct pp_step_target){.pid = pid, .tid = pid};
 		drop = pp_step_catch(&holder, target);
