@@ -17,7 +17,7 @@ Source=step
 Overhead=100%
 FrequencyHz=1997
 HoldMaxSec=20ms
-WindowSec=$(rounds 2 4)
+WindowSec=$(rounds 6 8)
 [Drift]
 SamplesMin=15
 Previous=no
