@@ -335,7 +335,7 @@ sampled() {
 	shift 4
 	for _ in {1..5}; do
 		rm -f "$db"*
-		run 0 record --no-report --source step --overhead 50% -o "$db" -- \
+		run 0 record --no-report --source step --overhead 50% --hold 20ms -o "$db" -- \
 			"$program" "$rounds" "$@"
 		run 0 --db "$db" windows --json
 		python3 -c 'import json, sys

@@ -29,7 +29,7 @@ await_hub() {
 # gives few a run.
 record_bursts() {
 	for _ in $(seq 100); do
-		"$ctl" record -o "$2" --overhead 20% --no-report -- "${@:3}" >/dev/null 2>said ||
+		"$ctl" record -o "$2" --overhead 20% --hold 10ms --no-report -- "${@:3}" >/dev/null 2>said ||
 			{ not_ok record "$(tail -n 1 said)"; exit 1; }
 		[ "$(sqlite3 "$2" 'SELECT coalesce(sum(bursts), 0) FROM windows')" -lt "$1" ] || return 0
 	done
