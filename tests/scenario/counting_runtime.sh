@@ -533,7 +533,7 @@ int main()
 }
 END
 cc=$build/bin/pathprof-c++ exact "exit() below a call that may throw" leaves.cpp -O1 --pathprof-cut=calls
-before=$(awk -F '\t' '$2 ~ /work/ && $3 == 0 { print $4 }' counted.tsv)
+before=$(awk -F '\t' '$2 ~ "work" && $3 == 0 { print $4 }' counted.tsv)
 [ "$before" = 4 ] && ok "the part before the call counts, 4 of 4" || not_ok "the part before the call" "${before:-none} of 4"
 
 # ---------------------------------------------------------------- files

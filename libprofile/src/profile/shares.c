@@ -48,11 +48,10 @@ struct work {
 	double sightings;
 	double runs_scatter; /* sum of r^2 v */
 	double found;        /* clock samples in functions */
-	double missing; /* I of paths that no window can hold, in functions of which some are seen
-			 */
-	double insns;   /* sum of I */
-	double dense;   /* I that is missing and may be of paths as short as those seen */
-	double unseen;  /* the most that runs in no window can weigh */
+	double missing;      /* I of paths that no window can hold, of functions with others */
+	double insns;        /* sum of I */
+	double dense;        /* I that is missing and may be of paths as short as those seen */
+	double unseen;       /* the most that runs in no window can weigh */
 };
 
 /* Wilson's interval for n observations, which need not be whole. */
@@ -408,7 +407,7 @@ static struct pathprof_share runs_of_seen(const struct work *work, const struct 
 	return around(r, (own * (1 - r) * (1 - r) / (r * r) + others) / ((1 - r) * (1 - r)));
 }
 
-/* What its stratum lacks may be the group's. */
+/* Instructions that the stratum lacks may be runs of this group: its high end allows for them. */
 static struct pathprof_share runs_share(const struct work *work, const struct stratum *stratum,
 					const struct group *group, double deviation)
 {

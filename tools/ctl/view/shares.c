@@ -343,7 +343,7 @@ static void finish_sum(const struct shares *shares, struct pathprof_share *share
 			 : (struct pathprof_share){share->value, interval.low, interval.high};
 }
 
-/* Runs in no window may be of the row, or of others. */
+/* Runs that no window holds may be this row's, or those of other rows: both ends allow for them. */
 static void finish_runs(const struct shares *shares, struct pathprof_share *runs)
 {
 	bool is_sum = isnan(runs->low);
