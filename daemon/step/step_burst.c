@@ -39,8 +39,6 @@
 #define HOLD_LEAST_PART 5
 /* A thread that no breakpoint stops is interrupted, and given so long to stop. */
 #define INTERRUPT_WAIT_NS (3 * PP_NSEC_PER_MSEC)
-/* A system call that takes longer ends the window. */
-#define CALL_MAX_NS PP_NSEC_PER_MSEC
 
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION
 #define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
@@ -393,7 +391,7 @@ static uint32_t resume_call(struct stepper *stepper, enum pp_step_call call)
 	uint64_t begun_ns = pp_monotonic_ns();
 	uint32_t end;
 
-	go(stepper, PTRACE_CONT, begun_ns + CALL_MAX_NS);
+	go(stepper, PTRACE_CONT, begun_ns + stepper->limits->call_ns);
 	end = end_of_stop(stepper->stop);
 	if (stepper->stop != PP_STEP_STOP_LATE)
 		return end == PATHPROF_END_CNT ? read_registers(stepper) : end;

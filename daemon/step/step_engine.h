@@ -196,12 +196,15 @@ void pp_step_run_first(void);
 
 /* ---- step_burst.c */
 
+#define PP_STEP_CALL_NS PP_NSEC_PER_MSEC /* unless a test wants another */
+
 struct pp_step_limits {
 	uint32_t taken_wanted; /* taken branches, where horizon is 0 */
 	uint32_t horizon;      /* instructions */
 	enum pp_step_break_kind breaks;
 	uint32_t step_max;
 	uint64_t time_ns;            /* for a thread that computes: see pp_step_burst() */
+	uint64_t call_ns;            /* a system call that takes longer ends the window */
 	bool lookahead;              /* false in one test only */
 	struct pp_step_stack *stack; /* filled as the burst begins; NULL: nobody wants it */
 };

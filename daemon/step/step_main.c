@@ -147,6 +147,7 @@ static void apply(const struct pp_step_config *config)
 		.step_max = config->horizon ? STEPS_BASE + config->horizon
 					    : STEPS_BASE + STEPS_A_TAKEN * config->taken_wanted,
 		.time_ns = config->hold_max_us * 1000ull,
+		.call_ns = PP_STEP_CALL_NS,
 		.lookahead = !(config->flags & PP_STEP_NO_LOOKAHEAD),
 		.stack = config->flags & PP_STEP_STACKS ? &stepper.stack : NULL,
 	};

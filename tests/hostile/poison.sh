@@ -44,6 +44,11 @@ owners() {
 		JOIN binaries b ON b.id = f.binary WHERE lower(hex(b.build_id)) = '$1'
 		ORDER BY f.owner)"
 }
+# All that is known of them, to say why a check failed.
+files_of_id() {
+	sql "SELECT group_concat(f.window || ' ' || f.owner || ' ' || f.device || ' ' || f.inode, ', ')
+		FROM window_files f JOIN binaries b ON b.id = f.binary WHERE lower(hex(b.build_id)) = '$id'"
+}
 # Clock samples under an identity of processes of a name.
 samples() { # HEX COMM
 	sql "SELECT coalesce(sum(c.samples), 0) FROM clock_counts c JOIN binaries b ON b.id = c.binary
@@ -108,7 +113,7 @@ wait_for 120 has_samples "$id" victim || true
 wait_for 120 has_samples "$own_id" forged || true
 wait_for 120 has_paths_of_root 2 || true
 end
-check mixed-owners "owners $(owners "$id")" test "$(owners "$id")" = "0 $nobody"
+check mixed-owners "owners $(owners "$id"): $(files_of_id)" test "$(owners "$id")" = "0 $nobody"
 mixed=$(sql "SELECT count(*) FROM (SELECT f.window FROM window_files f JOIN binaries b
 	ON b.id = f.binary WHERE lower(hex(b.build_id)) = '$id' GROUP BY f.window
 	HAVING count(DISTINCT f.owner) > 1)")

@@ -134,6 +134,7 @@ static inline void burst_on(pid_t pid, struct pp_step_record *record)
 	static const struct pp_step_limits limits = {.taken_wanted = 16,
 						     .step_max = 1500,
 						     .time_ns = 60 * PP_NSEC_PER_SEC,
+						     .call_ns = PP_STEP_CALL_NS,
 						     .lookahead = true};
 	struct pp_step_target target;
 

@@ -355,6 +355,7 @@ static void burst_on(pid_t pid, enum pp_step_break_kind kind)
 					.breaks = kind,
 					.step_max = 2000,
 					.time_ns = 60 * PP_NSEC_PER_SEC,
+					.call_ns = PP_STEP_CALL_NS,
 					.lookahead = true};
 	struct pp_step_target target;
 	bool held = false;

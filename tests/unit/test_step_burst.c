@@ -25,6 +25,7 @@
 #define PATIENCE_S 20
 #define HORIZON    2000
 #define TRIES      200
+#define CALL_NS    (100 * PP_NSEC_PER_MSEC) /* a slow machine's call, and far less than a sleep */
 #define PAGE       4096
 
 static struct pp_step_holder holder;
@@ -140,6 +141,7 @@ static int burst_of(pid_t child, enum pp_step_break_kind kind, uint32_t horizon)
 		.breaks = kind,
 		.step_max = horizon,
 		.time_ns = 60 * PP_NSEC_PER_SEC,
+		.call_ns = CALL_NS,
 		.lookahead = true,
 		.stack = stack,
 	};

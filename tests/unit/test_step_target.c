@@ -267,6 +267,7 @@ static uint32_t end_after_signal(pid_t pid, enum pp_step_break_kind breaks, int 
 					      .step_max = 1500,
 					      .breaks = breaks,
 					      .time_ns = 60 * PP_NSEC_PER_SEC,
+					      .call_ns = PP_STEP_CALL_NS,
 					      .lookahead = true};
 	struct pp_step_target target;
 
@@ -527,6 +528,7 @@ static void test_killed_while_held(void)
 	static const struct pp_step_limits limits = {.taken_wanted = 16,
 						     .step_max = 1500,
 						     .time_ns = 60 * PP_NSEC_PER_SEC,
+						     .call_ns = PP_STEP_CALL_NS,
 						     .lookahead = true};
 	static struct pp_step_record record;
 	struct pp_step_target target;

@@ -4,11 +4,13 @@
 . ./common.sh
 
 whole_suite() { # NAME
-	local status
-	./unit-san "$1" >/tmp/suite 2>&1
-	status=$?
-	cat /tmp/suite
-	[ $status -eq 0 ] && ! grep '^skipped: ' /tmp/suite
+	if ./unit-san "$1" >/tmp/suite 2>&1 && ! grep '^skipped: ' /tmp/suite; then
+		tail -1 /tmp/suite
+		return
+	fi
+	grep -A 3 FAILED /tmp/suite
+	tail -1 /tmp/suite
+	return 1
 }
 
 for suite in step_break step_burst step_opener step_refused; do
