@@ -68,6 +68,7 @@ static bool may_open(pid_t pid, const char *name)
 static void find_exe(struct pp_track *track, struct pp_image *image)
 {
 	struct pathprof_build_id id = {0};
+	struct pathprof_file from;
 	char link[32], name[4096];
 
 	if (!find_program(image->pid, link, name, sizeof(name)))
@@ -78,9 +79,8 @@ static void find_exe(struct pp_track *track, struct pp_image *image)
 		if (file && !strcmp(file->name, name))
 			image->exe = pathprof_mapped_file_ref(file);
 	}
-	if (!image->exe && may_open(image->pid, name) &&
-	    !pathprof_build_id_read_file(&id, link, NULL))
-		(void)pp_track_file(track, image->pid, &id, NULL, name, &image->exe);
+	if (!image->exe && may_open(image->pid, name) && !pp_ident_program(link, &id, &from))
+		(void)pp_track_file(track, image->pid, &id, &from, name, &image->exe);
 }
 
 /* Once an image, while it can still be told. */

@@ -179,6 +179,20 @@ static int read_id(int looked_fd, struct pathprof_build_id *ret_id)
 	return r;
 }
 
+int pp_ident_program(const char *link, struct pathprof_build_id *ret_id,
+		     struct pathprof_file *ret_from)
+{
+	_cleanup_close_ int fd = pathprof_foreign_look(PATHPROF_OWN_ROOT, link);
+	struct stat stat;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &stat) < 0)
+		return -errno;
+	*ret_from = (struct pathprof_file){owner_of(&stat), stat.st_dev, stat.st_ino};
+	return read_id(fd, ret_id);
+}
+
 /* ---------------------------------------------------------------- files of file servers */
 
 /* A child's question about a mapping, and its finding. */

@@ -35,6 +35,12 @@ void pp_idents_free(struct pp_idents *idents);
  */
 enum pp_ident_kind pp_idents_of(struct pp_idents *idents, pid_t pid, const struct pp_vma *vma,
 				struct pathprof_build_id *ret_id, struct pathprof_file *ret_from);
+/*
+ * Of the program that a link of procfs leads to, /proc/PID/exe, which no file server is to have
+ * (track_remote.h): we open it ourselves. -errno.
+ */
+int pp_ident_program(const char *link, struct pathprof_build_id *ret_id,
+		     struct pathprof_file *ret_from);
 /* CPU time of the children that have read files for it. */
 uint64_t pp_idents_child_cpu_ns(const struct pp_idents *idents);
 /* Path without " (deleted)"; name holds size bytes. Returns name. */

@@ -188,6 +188,26 @@ static void test_exec_that_waits(void)
 	pp_track_free(track);
 }
 
+/* A program of which no mapping was read yet: its owner is known all the same. */
+static void test_owner_of_program(void)
+{
+	struct pp_track *track = new_track(true, 0);
+	const struct pp_track_process *process;
+	struct pp_image *image;
+	struct pp_stat self;
+	struct stat own;
+
+	CU_ASSERT_FATAL(!pp_proc_stat(getpid(), &self) && !stat("/proc/self/exe", &own));
+	CU_ASSERT_FATAL(!pp_images_add(&track->images, getpid(), self.start_time, NULL, &image));
+	image->start_time = self.start_time;
+	process = &pp_track_detail(track, image)->process;
+	CU_ASSERT_EQUAL(image->space->piece_cnt, 0);
+	CU_ASSERT_EQUAL(process->exe_from.owner, own.st_uid);
+	CU_ASSERT_EQUAL(process->exe_from.inode, own.st_ino);
+	CU_ASSERT_EQUAL(process->exe_from.device, own.st_dev);
+	pp_track_free(track);
+}
+
 static const struct unit_test tests[] = {
 	{"an exec is followed, and what was before is kept", test_exec},
 	{"an exec is followed by /proc alone", test_exec_proc_only},
@@ -197,5 +217,6 @@ static const struct unit_test tests[] = {
 	 test_lost_exec_after_a_fork},
 	{"events behind those of an earlier look are applied", test_events_behind_others},
 	{"an exec that waits to be applied hides nothing", test_exec_that_waits},
+	{"a program without mappings has its owner", test_owner_of_program},
 };
 UNIT_SUITE(track_exec, tests)

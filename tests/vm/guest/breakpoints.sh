@@ -8,7 +8,7 @@ whole_suite() { # NAME
 		tail -1 /tmp/suite
 		return
 	fi
-	grep -A 3 FAILED /tmp/suite
+	grep -A 4 'had failures' /tmp/suite
 	tail -1 /tmp/suite
 	return 1
 }
