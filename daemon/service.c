@@ -275,7 +275,7 @@ void pp_service_free(struct pp_service *service)
 	pp_window_free(service->window);
 	pp_tables_free(service->tables);
 	pp_track_free(service->track);
-	pathprof_store_free(service->store);
+	(service->started ? pathprof_store_free : pathprof_store_free_unused)(service->store);
 	sd_event_unref(service->event);
 	free(service);
 }

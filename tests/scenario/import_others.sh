@@ -468,6 +468,8 @@ is "samples without stacks: import, status" $? 3
 "$ctl" export --recording bare.data --file moved -F csv -o out 2>/dev/null
 is "samples without stacks: export, status" $? 3
 is "samples without stacks: import" "$(grep -c 'no branch stacks: record them' <<<"$said")" 1
+is "samples without stacks: no database, and none is named" \
+	"$(ls bare.db 2>/dev/null; grep -c 'written to' <<<"$said")" 0
 
 : >nothing.txt
 said=$("$ctl" import -F bolt-preagg --binary moved nothing.txt -o nothing.db 2>&1)

@@ -44,6 +44,8 @@ int pathprof_store_open(struct pathprof_store **ret_store, const char *file,
 			enum pathprof_store_mode mode, struct pathprof_error *error);
 /* NULL-safe. */
 void pathprof_store_free(struct pathprof_store *store);
+/* The same, after which a database that this opening made is gone if it has no window. */
+void pathprof_store_free_unused(struct pathprof_store *store);
 /* The schema that the file had when it was opened; ret_known: the one that this library writes. */
 unsigned int pathprof_store_schema(const struct pathprof_store *store, unsigned int *ret_known);
 

@@ -131,9 +131,9 @@ struct pathprof_store {
 	sqlite3 *db;
 	sqlite3_stmt *stmts[PP_STMT_CNT];
 	char *file;
-	int lock_fd; /* FILE.lock, held by flock; -1 in a reader */
-	bool writable;
-	bool as_it_lies; /* SQLite takes no locks: pp_store_check_still() */
+	int lock_fd;           /* FILE.lock, held by flock; -1 in a reader */
+	bool writable, is_new; /* is_new: the file was not there */
+	bool as_it_lies;       /* SQLite takes no locks: pp_store_check_still() */
 	struct stat lies;
 	unsigned int schema;                     /* of the file, when it was opened */
 	struct pp_id_cache paths, edges, pieces; /* of a writer */

@@ -288,19 +288,24 @@ static int make_ready(struct pathprof_store *store, struct pathprof_error *error
 	return code;
 }
 
+/* Its lock stays: see lock.c. */
+static void remove_file(struct pathprof_store *store)
+{
+	disconnect(store);
+	unlink(store->file);
+}
+
 /* A file that could not be made whole, on a full disk say, is in nobody's way later. */
 static int open_writer(struct pathprof_store *store, struct pathprof_error *error)
 {
 	int code = pp_store_lock(store, error);
-	bool is_new = access(store->file, F_OK) < 0;
 
 	if (code < 0)
 		return code;
+	store->is_new = access(store->file, F_OK) < 0;
 	code = make_ready(store, error);
-	if (code < 0 && is_new) {
-		disconnect(store);
-		unlink(store->file);
-	}
+	if (code < 0 && store->is_new)
+		remove_file(store);
 	return code;
 }
 
@@ -344,6 +349,18 @@ void pathprof_store_free(struct pathprof_store *store)
 	pp_id_cache_release(&store->pieces);
 	free(store->file);
 	free(store);
+}
+
+void pathprof_store_free_unused(struct pathprof_store *store)
+{
+	int64_t has_windows = 1;
+
+	if (store && store->is_new &&
+	    pp_sql_number(store, "SELECT EXISTS (SELECT 1 FROM windows)", &has_windows, NULL) ==
+		    0 &&
+	    !has_windows)
+		remove_file(store);
+	pathprof_store_free(store);
 }
 
 unsigned int pathprof_store_schema(const struct pathprof_store *store, unsigned int *ret_known)

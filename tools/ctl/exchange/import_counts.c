@@ -465,7 +465,7 @@ static void release(struct counts_import *import)
 	if (import->named)
 		pathprof_profile_release(&import->profile);
 	pathprof_counted_free(import->counted);
-	pathprof_store_free(import->store);
+	pathprof_store_free_unused(import->store);
 	free(import->known);
 	free(import->named);
 	free(import->object);

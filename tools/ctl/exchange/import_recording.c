@@ -42,7 +42,7 @@ static void release(struct run *run)
 {
 	pathprof_import_free(run->import);
 	pathprof_import_files_release(&run->files);
-	pathprof_store_free(run->store);
+	pathprof_store_free_unused(run->store);
 	if (run->fd > STDIN_FILENO)
 		close(run->fd);
 }

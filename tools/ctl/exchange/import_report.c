@@ -77,7 +77,8 @@ static void print_table(const struct rows *rows, const char *db, FILE *out)
 			 row->group ? ": " : "", row->name);
 		fprintf(out, "%-40s %16" PRIu64 "\n", name, row->value);
 	}
-	fprintf(out, "%-40s %16s\n", "written to", db);
+	if (db)
+		fprintf(out, "%-40s %16s\n", "written to", db);
 }
 
 static void print_json(const struct rows *rows, const struct pathprof_ledger *ledger,
@@ -97,7 +98,10 @@ static void print_json(const struct rows *rows, const struct pathprof_ledger *le
 	}
 	json_object_set_new(object, "loss_percent",
 			    json_real((double)pathprof_ledger_loss_ppm(ledger) / 1e4));
-	json_add_text(object, "db", db);
+	if (db)
+		json_add_text(object, "db", db);
+	else
+		json_object_set_new(object, "db", json_null());
 	if (object && json_dumpf(object, out, JSON_INDENT(2) | JSON_PRESERVE_ORDER) == 0)
 		fputc('\n', out);
 	json_decref(object);
@@ -108,13 +112,14 @@ void import_report(const struct pathprof_import *import,
 		   FILE *out)
 {
 	struct rows rows = {.cnt = 0};
+	const char *written_to = pathprof_import_stats(import)->written ? db : NULL;
 
 	add_read(&rows, recording, pathprof_import_stats(import));
 	add_made(&rows, pathprof_import_stats(import));
 	if (json)
-		print_json(&rows, &pathprof_import_stats(import)->ledger, db, out);
+		print_json(&rows, &pathprof_import_stats(import)->ledger, written_to, out);
 	else
-		print_table(&rows, db, out);
+		print_table(&rows, written_to, out);
 }
 
 static void say(const struct pathprof_import_file *file, const char *what)

@@ -7,7 +7,8 @@
 
 #include "pathprof/import.h"
 
-/* A table for people, or one JSON object. */
+/* A table for people, or one JSON object. Without a window nothing was written to db, nor is it
+ * named. */
 void import_report(const struct pathprof_import *import,
 		   const struct pathprof_recording_stats *recording, const char *db, bool json,
 		   FILE *out);
