@@ -81,7 +81,7 @@ static inline pid_t start_spinning(void (*run)(void))
 		abort();
 	*spinning = false;
 	pid = start(run);
-	for (int i = 0; i < 10000 && !*spinning; i++)
+	for (int i = 0; i < 60000 && !*spinning; i++)
 		usleep(1000);
 	return pid;
 }
