@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define EXIT_SKIP 77
-#define TRIES     1000 /* a millisecond apart: a stepper lets go in less */
+#define TRIES     20000 /* a millisecond apart: a stepper lets go in less, on a slow machine too */
 
 /* Another tracer may just have it, so one refusal is no answer. */
 static int seize(pid_t pid)

@@ -29,7 +29,7 @@
 
 #define EXIT_ENDED 75
 #define EXIT_SKIP  77
-#define TRIES      2000 /* a millisecond apart: a stepper lets go in less */
+#define TRIES      20000 /* a millisecond apart: a stepper lets go in less, on a slow machine too */
 /* Code of nobody: below the lowest address that can be mapped. */
 #define NOWHERE  0x200
 #define PROBE_MS 6
@@ -100,7 +100,7 @@ static void let_run(pid_t pid, long seconds)
 	long until_ms = cpu_ms(pid) + seconds * 500;
 
 	pause_ms(seconds * 1000);
-	for (int i = 0; i < 400 && cpu_ms(pid) < until_ms && !kill(pid, 0); i++)
+	for (int i = 0; i < 4000 && cpu_ms(pid) < until_ms && !kill(pid, 0); i++)
 		pause_ms(50);
 }
 

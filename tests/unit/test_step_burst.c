@@ -22,7 +22,7 @@
 #include "../../daemon/step/step_memory.h"
 
 #define BIG_BYTES  262144
-#define PATIENCE_S 20
+#define PATIENCE_S 60
 #define HORIZON    2000
 #define TRIES      200
 #define CALL_NS    (100 * PP_NSEC_PER_MSEC) /* a slow machine's call, and far less than a sleep */

@@ -68,7 +68,7 @@ static uint32_t open_on(pid_t tid)
 	int fds[PP_STEP_BREAK_MAX];
 	uint32_t cnt = 0, opened = 0;
 
-	for (int i = 0; i < 200 && opened < PP_STEP_BREAK_MAX; i++) {
+	for (int i = 0; i < 3000 && opened < PP_STEP_BREAK_MAX; i++) {
 		if (i)
 			usleep(20000);
 		opened = cnt = pp_step_opener_ask(tid, fds);
