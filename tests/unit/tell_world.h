@@ -26,9 +26,9 @@ enum world_answer {
 
 struct world {
 	sd_event *event;
-	/* last beat; greatest distance of two, without the time in which others had the CPU */
-	uint64_t beat_us, latest_us;
-	uint64_t waited_us; /* for a CPU, since the beginning, at the last beat */
+	uint64_t beat_us;           /* the last one */
+	uint64_t ran_us, waited_us; /* on a CPU and for one, since the beginning, at that beat */
+	bool was_held_up;           /* between two beats, and not by the machine */
 	int listener;
 	unsigned int port;
 	int answers[WORLD_REQUESTS_MAX];
@@ -45,7 +45,7 @@ void world_release(struct world *world);
 const char *world_url(const struct world *world);
 
 typedef bool world_condition(void *context);
-/* Runs the loop until it holds; false: it did not within a minute. */
+/* Runs the loop until it holds; false: it did not within five minutes. */
 bool world_until(struct world *world, world_condition *condition, void *context);
 bool world_until_requests(struct world *world, size_t cnt);
 /* until the sink has told or dropped so many */

@@ -17,8 +17,9 @@
 #include "../../daemon/shared/metrics_text.h"
 #include "tell_world.h"
 
-#define CROWD_CNT     20 /* more than there is room for */
-#define CONNECTION_MS 2000
+#define CROWD_CNT     20     /* more than there is room for */
+#define CONNECTION_MS 2000   /* its end comes while the test waits */
+#define PATIENCE_MS   600000 /* a slow machine has as long as it needs */
 #define LONG_LINES    100000
 
 struct scene {
@@ -64,17 +65,28 @@ static void on_question(void *context)
 		give_answer(scene);
 }
 
-static void open_scene(struct scene *scene)
+static void open_for(struct scene *scene, uint32_t connection_ms)
 {
 	const struct pp_metrics_config config = {.address = "127.0.0.1:0",
 						 .ask = on_question,
 						 .context = scene,
-						 .connection_ms = CONNECTION_MS};
+						 .connection_ms = connection_ms};
 	struct pathprof_error error = {""};
 
 	*scene = (struct scene){0};
 	world_init(&scene->world);
 	CU_ASSERT_FATAL(pp_metrics_new(&scene->metrics, scene->world.event, &config, &error) == 0);
+}
+
+static void open_scene(struct scene *scene)
+{
+	open_for(scene, PATIENCE_MS);
+}
+
+/* Connections last for CONNECTION_MS. */
+static void open_hasty(struct scene *scene)
+{
+	open_for(scene, CONNECTION_MS);
 }
 
 static void close_scene(struct scene *scene)
@@ -224,7 +236,7 @@ static void test_long_request(void)
 	struct scene scene;
 	struct answer answer;
 
-	open_scene(&scene);
+	open_hasty(&scene);
 	memset(text, 'a', sizeof(text));
 	put(text, "GET /");
 	answer = ask(&scene, text, sizeof(text));
@@ -298,9 +310,17 @@ static void test_late_answer(void)
 		CU_ASSERT_PTR_NOT_NULL(strstr(answers[i].text, "pathprof_bursts_total 9"));
 		close(answers[i].fd);
 	}
-	/* one that has gone meanwhile, and the end of all of it */
+	close_scene(&scene);
+}
+
+/* One that has gone before the answer came, and the end of all of it. */
+static void test_gone_before_the_answer(void)
+{
+	static struct answer answers[3];
+	struct scene scene;
+
+	open_hasty(&scene);
 	scene.is_late = true;
-	scene.asked = 0;
 	answers[0] = begin(&scene, good_request);
 	answers[1] = begin(&scene, good_request);
 	while (!scene.asked)
@@ -337,7 +357,7 @@ static void test_slow_reader(void)
 	struct scene scene;
 	uint64_t begin_us;
 
-	open_scene(&scene);
+	open_hasty(&scene);
 	scene.is_long = true;
 	begin_us = pp_tell_now_us();
 	slow = begin(&scene, good_request);
@@ -381,7 +401,7 @@ static void test_crowd(void)
 	int fds[CROWD_CNT];
 	uint64_t begin_us;
 
-	open_scene(&scene);
+	open_hasty(&scene);
 	begin_us = pp_tell_now_us();
 	for (size_t i = 0; i < CROWD_CNT; i++)
 		fds[i] = begin(&scene, "GET /met").fd;
@@ -493,6 +513,7 @@ static const struct unit_test tests[] = {
 	{"outlasts requests of any length and of nothing", test_long_request},
 	{"serves more at once than there is room for", test_many_at_once},
 	{"waits for an answer, and answers all that wait", test_late_answer},
+	{"outlasts those who leave before the answer", test_gone_before_the_answer},
 	{"is not held up by one that does not read", test_slow_reader},
 	{"shuts out those who never end, and serves who waited", test_crowd},
 	{"takes addresses in numbers, says what is wrong with others", test_addresses},
