@@ -22,6 +22,7 @@
 
 #define PAGE_BYTES 4096
 #define MANY       600
+#define TRIES      600
 
 struct sum {
 	unsigned int cnt, looked_cnt;
@@ -30,15 +31,26 @@ struct sum {
 	bool has_program;
 };
 
+/* On a slow machine an answer may come too late: it is passed over, and asked for again. */
+static bool is_late(int r, int tries)
+{
+	if (r != -ETIME || tries >= TRIES)
+		return false;
+	usleep(10000);
+	return true;
+}
+
 static void look_at_program(struct sum *sum, const struct pp_vma *vma)
 {
 	struct stat program, behind;
-	int fd;
+	int fd, tries = 0;
 
 	if (stat("/proc/self/exe", &program) || vma->inode != program.st_ino || !vma->looked)
 		return;
 	sum->has_program = vma->looked->st_size == program.st_size;
-	fd = pp_reader_look(sum->reader, getpid(), vma->start, vma->end);
+	do
+		fd = pp_reader_look(sum->reader, getpid(), vma->start, vma->end);
+	while (is_late(fd, tries++));
 	CU_ASSERT(fd >= 0 && fstat(fd, &behind) == 0 && behind.st_ino == program.st_ino);
 	close(fd);
 }
@@ -54,6 +66,17 @@ static int add(void *context, const struct pp_vma *vma)
 	if (sum->reader)
 		look_at_program(sum, vma);
 	return 0;
+}
+
+static int vmas_soon(struct pp_reader *reader, pid_t pid, struct sum *ret_sum)
+{
+	int r, tries = 0;
+
+	do {
+		*ret_sum = (struct sum){.reader = ret_sum->reader};
+		r = pp_reader_vmas(reader, pid, 0, add, ret_sum);
+	} while (is_late(r, tries++));
+	return r;
 }
 
 /* A process with more mappings than one answer holds, which does nothing. */
@@ -96,12 +119,12 @@ static void test_same_as_direct(void)
 	CU_ASSERT_EQUAL_FATAL(pp_reader_new(&reader), 0);
 	told.reader = reader;
 	CU_ASSERT(pp_proc_vmas(pid, &query, 0, add, &direct) > MANY);
-	CU_ASSERT_EQUAL(pp_reader_vmas(reader, pid, 0, add, &told), (int)direct.cnt);
+	CU_ASSERT_EQUAL(vmas_soon(reader, pid, &told), (int)direct.cnt);
 	CU_ASSERT_EQUAL(told.cnt, direct.cnt);
 	CU_ASSERT_EQUAL(told.sum, direct.sum);
 	CU_ASSERT(pp_reader_cpu_ns(reader) > 0);
 	end(pid);
-	CU_ASSERT_EQUAL(pp_reader_vmas(reader, pid, 0, add, &told), -ESRCH);
+	CU_ASSERT_EQUAL(vmas_soon(reader, pid, &told), -ESRCH);
 	pp_reader_free(reader);
 }
 
@@ -115,7 +138,7 @@ static void test_files(void)
 	fd = pp_reader_look(reader, getpid(), PAGE_BYTES, 2 * PAGE_BYTES);
 	CU_ASSERT(fd < 0);
 	told.reader = reader;
-	CU_ASSERT(pp_reader_vmas(reader, getpid(), 0, add, &told) > 0);
+	CU_ASSERT(vmas_soon(reader, getpid(), &told) > 0);
 	if (!told.looked_cnt)
 		unit_skip("no right to /proc/PID/map_files (CAP_CHECKPOINT_RESTORE)");
 	else
@@ -134,14 +157,18 @@ static void test_given_up(void)
 	struct sum first = {0}, again = {0};
 	struct pp_reader *reader;
 	pid_t pid = start_many();
+	int r, tries = 0;
 
 	CU_ASSERT_EQUAL_FATAL(pp_reader_new(&reader), 0);
-	CU_ASSERT(pp_reader_vmas(reader, pid, 0, add, &first) > MANY);
-	CU_ASSERT_EQUAL(pp_reader_vmas(reader, pid, 0, refuse, NULL), -ENOSPC);
-	CU_ASSERT(pp_reader_vmas(reader, pid, 0, add, &again) > MANY);
+	CU_ASSERT(vmas_soon(reader, pid, &first) > MANY);
+	do
+		r = pp_reader_vmas(reader, pid, 0, refuse, NULL);
+	while (is_late(r, tries++));
+	CU_ASSERT_EQUAL(r, -ENOSPC);
+	CU_ASSERT(vmas_soon(reader, pid, &again) > MANY);
 	CU_ASSERT_EQUAL(again.sum, first.sum);
 	CU_ASSERT_EQUAL(pp_reader_vmas(reader, pid, 1, add, &again), -ETIME);
-	CU_ASSERT(pp_reader_vmas(reader, getpid(), 0, add, &again) > 0);
+	CU_ASSERT(vmas_soon(reader, getpid(), &again) > 0);
 	pp_reader_free(reader);
 	end(pid);
 }
@@ -179,12 +206,12 @@ static void test_replaced(void)
 	pid_t child;
 
 	CU_ASSERT_EQUAL_FATAL(pp_reader_new(&reader), 0);
-	CU_ASSERT(pp_reader_vmas(reader, getpid(), 0, add, &told) > 0);
+	CU_ASSERT(vmas_soon(reader, getpid(), &told) > 0);
 	child = find_child();
 	CU_ASSERT_FATAL(child > 0);
 	kill(child, SIGKILL);
 	await_no_child();
-	CU_ASSERT(pp_reader_vmas(reader, getpid(), 0, add, &told) > 0);
+	CU_ASSERT(vmas_soon(reader, getpid(), &told) > 0);
 	child = find_child();
 	CU_ASSERT_FATAL(child > 0);
 	/* one that is stopped answers nothing, for which nobody is to blame */
@@ -192,7 +219,7 @@ static void test_replaced(void)
 	begin_ns = pp_monotonic_ns();
 	CU_ASSERT_EQUAL(pp_reader_vmas(reader, getpid(), 0, add, &told), -ETIME);
 	CU_ASSERT(pp_monotonic_ns() - begin_ns >= 100000000);
-	CU_ASSERT(pp_reader_vmas(reader, getpid(), 0, add, &told) > 0);
+	CU_ASSERT(vmas_soon(reader, getpid(), &told) > 0);
 	CU_ASSERT_NOT_EQUAL(find_child(), child);
 	pp_reader_free(reader);
 	await_no_child();
@@ -205,13 +232,15 @@ static void test_waiting_bounded(void)
 	pid_t offender = start_many(), other = start_many();
 	struct sum told = {0};
 	struct pp_reader *reader;
+	uint64_t begin_ns;
 	int r = 0;
 
 	CU_ASSERT_FALSE(pp_silent_suspects(other));
 	CU_ASSERT(pp_silent_blame(offender, PP_STEP_SILENT_SEIZE, "a test"));
 	CU_ASSERT(pp_silent_suspects(other));
 	CU_ASSERT_EQUAL_FATAL(pp_reader_new(&reader), 0);
-	CU_ASSERT(pp_reader_vmas(reader, other, 0, add, &told) > MANY);
+	CU_ASSERT(vmas_soon(reader, other, &told) > MANY);
+	begin_ns = pp_monotonic_ns();
 	/* each stopped reader is waited for; on a slow machine the time for that is earned anew */
 	for (int i = 0; i < 20 && r != -ETIMEDOUT; i++) {
 		pid_t child = find_child();
@@ -222,7 +251,8 @@ static void test_waiting_bounded(void)
 		CU_ASSERT(r == -ETIME || r == -ETIMEDOUT);
 		r = pp_reader_vmas(reader, other, 0, add, &told);
 	}
-	CU_ASSERT_EQUAL(r, -ETIMEDOUT);
+	/* twenty waits of a tenth of a second are a tenth of this: all of them were earned */
+	CU_ASSERT(r == -ETIMEDOUT || pp_monotonic_ns() - begin_ns > 18000000000);
 	for (int i = 0; i < 600 && (r == -ETIMEDOUT || r == -ETIME); i++) {
 		usleep(100000);
 		r = pp_reader_vmas(reader, other, 0, add, &told);
@@ -259,7 +289,7 @@ static void start_deaf(struct deaf *deaf)
 
 	CU_ASSERT_EQUAL_FATAL(pp_reader_new(&deaf->reader), 0);
 	deaf->fd = lowest_free_fd();
-	CU_ASSERT_FATAL(pp_reader_vmas(deaf->reader, getpid(), 0, add, &told) > 0);
+	CU_ASSERT_FATAL(vmas_soon(deaf->reader, getpid(), &told) > 0);
 	CU_ASSERT_EQUAL_FATAL(getsockopt(deaf->fd, SOL_SOCKET, SO_TYPE, &type, &size), 0);
 	CU_ASSERT_EQUAL_FATAL(type, SOCK_SEQPACKET);
 	deaf->childs = dup(deaf->fd);
