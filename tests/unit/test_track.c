@@ -128,7 +128,7 @@ static void test_tree_after_a_pause(void)
 
 	if (has_perf(track)) {
 		track->resync_ns = UINT64_MAX;
-		track->pace.left_ns = -PP_PACE_DEBT_NS;
+		track->pace.left_ns = -1000 * PP_PACE_DEBT_NS;
 		CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
 		CU_ASSERT_NOT_EQUAL(track->paused_ns, 0);
 		CU_ASSERT_TRUE(track->is_behind);

@@ -30,11 +30,19 @@ static void add(struct pp_jit *jit, const char *text)
 	CU_ASSERT_EQUAL(used_bytes, strlen(text));
 }
 
-static const char *name_at(struct pp_jit *jit, uint64_t address)
+/* The name that is found in the time that is left. */
+static const char *known_at(struct pp_jit *jit, uint64_t address)
 {
 	static struct pp_jit_symbol symbol;
 
 	return pp_jit_find(jit, address, &symbol) ? "" : symbol.name;
+}
+
+/* The name, with all of the time: a machine that stands still for a tenth of a second takes it. */
+static const char *name_at(struct pp_jit *jit, uint64_t address)
+{
+	the_budget.last_ns = 0;
+	return known_at(jit, address);
 }
 
 static void test_lines(void)
@@ -154,6 +162,7 @@ static void test_idle_maps_make_room(void)
 	struct pp_jit_budget *budget = new_budget();
 	struct pp_jit *maps[MANY], *late;
 
+	budget->idle_ns = INT64_MAX;
 	/* the last ones find little more than room for a name */
 	for (size_t i = 0; i < MANY; i++) {
 		CU_ASSERT_EQUAL_FATAL(pp_jit_new(&maps[i], budget), 0);
@@ -198,16 +207,16 @@ static void test_no_time_left(void)
 	CU_ASSERT_EQUAL(pp_jit_find(jit, 0x10, &symbol), -EAGAIN);
 	CU_ASSERT_EQUAL(budget->postponed, 1);
 	budget->left_ns = 1000000;
-	CU_ASSERT_STRING_EQUAL(name_at(jit, 0x10), "one");
+	CU_ASSERT_STRING_EQUAL(known_at(jit, 0x10), "one");
 	add(jit, "20 10 two\n");
 	exhaust(budget);
-	CU_ASSERT_STRING_EQUAL(name_at(jit, 0x10), "one");
-	CU_ASSERT_STRING_EQUAL(name_at(jit, 0x20), "");
+	CU_ASSERT_STRING_EQUAL(known_at(jit, 0x10), "one");
+	CU_ASSERT_STRING_EQUAL(known_at(jit, 0x20), "");
 	/* it comes back by and by, and work takes of it */
 	budget->left_ns = 0;
 	budget->last_ns -= 1000000000;
 	begin_ns = budget->last_ns;
-	CU_ASSERT_STRING_EQUAL(name_at(jit, 0x20), "two");
+	CU_ASSERT_STRING_EQUAL(known_at(jit, 0x20), "two");
 	CU_ASSERT(budget->left_ns <
 		  (int64_t)((budget->last_ns - begin_ns) * PP_JIT_TIME_PPM / 1000000));
 	pp_jit_free(jit);
@@ -310,15 +319,15 @@ static void test_file_is_followed(void)
 	r = pp_jit_refresh(jit, getpid(), 0);
 	CU_ASSERT_EQUAL(r, -ENOENT);
 	write_map("w", "10 10 one\n20 10 tw");
-	CU_ASSERT_EQUAL(pp_jit_refresh(jit, getpid(), 0), 0);
+	CU_ASSERT_EQUAL(refresh(jit), 0);
 	CU_ASSERT_STRING_EQUAL(name_at(jit, 0x10), "one");
 	CU_ASSERT_STRING_EQUAL(name_at(jit, 0x20), "");
 	write_map("a", "o\n");
-	CU_ASSERT_EQUAL(pp_jit_refresh(jit, getpid(), 0), 0);
+	CU_ASSERT_EQUAL(refresh(jit), 0);
 	CU_ASSERT_STRING_EQUAL(name_at(jit, 0x20), "two");
 	CU_ASSERT_EQUAL(pp_jit_refresh(jit, getpid(), INT64_MAX), -ESTALE);
 	write_map("w", "30 1 new\n");
-	CU_ASSERT_EQUAL(pp_jit_refresh(jit, getpid(), 0), 0);
+	CU_ASSERT_EQUAL(refresh(jit), 0);
 	CU_ASSERT_STRING_EQUAL(name_at(jit, 0x10), "");
 	CU_ASSERT_STRING_EQUAL(name_at(jit, 0x30), "new");
 	unlink(map_path);
@@ -336,13 +345,37 @@ static void write_large(const char *path, unsigned int line_cnt)
 	fclose(file);
 }
 
+/* The file takes the map's name; the map is refreshed and asked. The CPU time of that. */
+static uint64_t replace_and_look(struct pp_jit *jit, const char *file)
+{
+	uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	struct pp_jit_symbol symbol;
+
+	unlink(map_path);
+	CU_ASSERT_EQUAL(link(file, map_path), 0);
+	(void)pp_jit_refresh(jit, getpid(), 0);
+	(void)pp_jit_find(jit, 0x10, &symbol);
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+}
+
+/* The CPU time of a look that finds no time for reading: calls are dear on one machine or other. */
+static uint64_t look_ns(struct pp_jit *jit, const char *file)
+{
+	uint64_t sum_ns = 0;
+
+	for (int i = 0; i < 20; i++) {
+		exhaust(&the_budget);
+		sum_ns += replace_and_look(jit, file);
+	}
+	return sum_ns / 20;
+}
+
 /* Two large maps that take turns at one name, as fast as they are read. */
 static void test_replaced_without_end(void)
 {
 	struct pp_jit_budget *budget = new_budget();
 	char one[sizeof(map_path) + 8], two[sizeof(map_path) + 8];
-	uint64_t begin_ns, cpu_ns, back_ns, longest_ns = 0;
-	struct pp_jit_symbol symbol;
+	uint64_t begin_ns, back_ns, looks_ns, cpu_ns = 0, longest_ns = 0, cnt = 0;
 	struct pp_jit *jit;
 
 	snprintf(map_path, sizeof(map_path), "/tmp/perf-%d.map", getpid());
@@ -351,24 +384,21 @@ static void test_replaced_without_end(void)
 	write_large(one, 200000);
 	write_large(two, 200000);
 	CU_ASSERT_EQUAL_FATAL(pp_jit_new(&jit, budget), 0);
+	looks_ns = look_ns(jit, one);
+	budget->last_ns = budget->postponed = 0;
 	begin_ns = clock_ns(CLOCK_MONOTONIC);
-	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	for (int i = 0; i < 6 || clock_ns(CLOCK_MONOTONIC) - begin_ns < 2000000000; i++) {
-		uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), took_ns;
+	for (; cnt < 6 || clock_ns(CLOCK_MONOTONIC) - begin_ns < 2000000000; cnt++) {
+		uint64_t took_ns = replace_and_look(jit, cnt % 2 ? one : two);
 
-		unlink(map_path);
-		CU_ASSERT_EQUAL(link(i % 2 ? one : two, map_path), 0);
-		(void)pp_jit_refresh(jit, getpid(), 0);
-		(void)pp_jit_find(jit, 0x10, &symbol);
-		took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+		cpu_ns += took_ns;
 		longest_ns = took_ns > longest_ns ? took_ns : longest_ns;
 		usleep(10000);
 	}
-	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	looks_ns *= 2 * cnt;
 	back_ns = (clock_ns(CLOCK_MONOTONIC) - begin_ns) * PP_JIT_TIME_PPM / 1000000;
 	CU_ASSERT(budget->postponed > 0);
 	/* at once, what came back, the last piece of work, slow as it may be, and the looks */
-	CU_ASSERT(cpu_ns < PP_JIT_TIME_MAX_NS + back_ns + longest_ns + 300000000);
+	CU_ASSERT(cpu_ns < PP_JIT_TIME_MAX_NS + back_ns + longest_ns + looks_ns + 300000000);
 	unlink(map_path);
 	unlink(one);
 	unlink(two);
