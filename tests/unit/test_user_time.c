@@ -61,17 +61,31 @@ static uint64_t own_user_ns(void)
 	       (uint64_t)usage.ru_utime.tv_usec * 1000;
 }
 
-/* The kernel's ticks count what we computed, give or take some. */
-static void test_real(void)
+/* The user time that the file tells of more while we compute for 0.4 s. */
+static uint64_t told_while_computing(void)
 {
-	uint64_t begin_ns, end_ns, own_ns = own_user_ns();
+	uint64_t begin_ns = 0, end_ns = 0, own_ns = own_user_ns();
 
-	if (pp_user_time_read(PP_USER_TIME_STAT, PP_USER_TIME_NS, &begin_ns) == -ENOTSUP)
-		return;
+	CU_ASSERT_EQUAL(pp_user_time_read(PP_USER_TIME_STAT, PP_USER_TIME_NS, &begin_ns), 0);
 	while (own_user_ns() < own_ns + 400000000ull)
 		;
 	CU_ASSERT_EQUAL(pp_user_time_read(PP_USER_TIME_STAT, PP_USER_TIME_NS, &end_ns), 0);
-	CU_ASSERT(end_ns - begin_ns > 200000000ull);
+	return end_ns - begin_ns;
+}
+
+/*
+ * The kernel's ticks count what we computed, give or take some. A host that takes the CPU away
+ * takes ticks as well, so some of several spans may be bad ones.
+ */
+static void test_real(void)
+{
+	uint64_t ns, told_ns = 0;
+
+	if (pp_user_time_read(PP_USER_TIME_STAT, PP_USER_TIME_NS, &ns) == -ENOTSUP)
+		return;
+	for (int i = 0; i < 20 && told_ns <= 200000000ull; i++)
+		told_ns = told_while_computing();
+	CU_ASSERT(told_ns > 200000000ull);
 }
 
 static const struct unit_test tests[] = {
