@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define HURRY_TRIES 60
+
 static void test_names(void)
 {
 	struct binary binary;
@@ -41,6 +43,7 @@ static void test_names(void)
 
 static void test_hurry(void)
 {
+	unsigned int tries = 0;
 	struct binary binary;
 	struct pp_names_job job;
 	struct desk d;
@@ -49,7 +52,10 @@ static void test_hurry(void)
 	desk_init(&d);
 	job = job_of(&binary);
 	job.hurry = true;
-	ask(&d, &job);
+	/* a slow machine's child may take longer than one in a hurry may */
+	do
+		ask(&d, &job);
+	while (d.heard.code == -ETIMEDOUT && ++tries < HURRY_TRIES);
 	CU_ASSERT_EQUAL(d.heard.code, 0);
 	CU_ASSERT_EQUAL(d.heard.function_cnt, 0);
 	CU_ASSERT_STRING_EQUAL(d.heard.names[0], "loops");

@@ -258,7 +258,7 @@ static void test_clock_set_at_the_start(void)
 	bench_init(&b);
 	windows(&b, 0, 7);
 	cpu_runs_ahead_s = 1;
-	restart(&b);
+	begin_restart(&b);
 	cpu_runs_ahead_s = 0;
 	CU_ASSERT_PTR_NOT_NULL_FATAL(b.drift->restore);
 	set_clock(&b, -5, true);
