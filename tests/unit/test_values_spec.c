@@ -15,6 +15,7 @@
 
 #include "../../daemon/config_args.h"
 #include "../../daemon/values/value_site.h"
+#include "../entry_of.h"
 #include "elf_writer.h"
 #include "unit.h"
 
@@ -256,6 +257,9 @@ static pid_t execute(const char *path)
 		pid = -1;
 	}
 	close(failed[0]);
+	/* the pipe closes in the middle of the exec; with the entry point there, all is mapped */
+	while (pid > 0 && !entry_of(pid) && waitpid(pid, NULL, WNOHANG) == 0)
+		;
 	return pid;
 }
 
