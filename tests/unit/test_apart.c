@@ -31,7 +31,7 @@
 #define SELF      "/proc/self/exe"
 #define SOCKET_FD 3 /* of a process apart */
 
-#define CHATTER_CNT 500
+#define CHATTER_CNT 6000 /* for a minute: whoever asks may come late */
 #define PATIENCE_NS 100000000
 
 enum question {
@@ -43,7 +43,7 @@ enum question {
 	ASK_LEAVE,
 	ASK_RUBBISH,
 	ASK_LONG_RUBBISH,
-	ASK_CHATTER,   /* it tells for some seconds how far it is, and answers then */
+	ASK_CHATTER,   /* it tells for a minute how far it is, and answers then */
 	ASK_BEG,       /* the same, and asks for a file each time */
 	ASK_HANG_UP,   /* it closes its socket, and lives on */
 	ASK_DEAF,      /* it asks for files, and reads none of the answers */
