@@ -85,13 +85,25 @@ relay
 check new-hook-is-told-what-fires "$(cat "$tmp/hooked")" wait_for 300 is_told 'firing .*' 37 hooked
 is_now hook hang
 happens 'fire /bin/slow'
-begin=$SECONDS
 check slow-others-are-told "$(cat "$tmp/relay.log")" wait_for 12 is_told 'firing /bin/slow' 1 hooked
 check slow-manager-is-told "$(cat "$tmp/manager")" wait_for 12 is_told 'alert /bin/slow' 1 manager
 check slow-metrics "$(cat "$tmp/get.err")" get_figures
 check slow-is-shown "$(cat "$tmp/metrics")" test "$(figure 'tell_queued{sink="webhook"}')" = 1
 check figures-of-pathprofd "$(cat "$tmp/metrics")" wait_for 60 is_up
-check others-did-not-wait "$((SECONDS - begin)) s" test "$((SECONDS - begin))" -lt 14
+# What fires while a try of the webhook lasts reaches the others before that is given up; again where a
+# busy machine took as long.
+tries() { cat "$tmp/hook.$1" 2>/dev/null | wc -l; }
+is_trying() { [ "$(tries hangs)" -gt "$(tries left)" ]; }
+beside=no
+for again in 1 2 3 4 5 6; do
+	wait_for 120 is_trying || break
+	left=$(tries left)
+	is_trying || continue
+	happens "fire /bin/beside-$again"
+	wait_for 120 is_told "firing /bin/beside-$again" 1 hooked && wait_for 120 is_told "alert /bin/beside-$again" 1 manager || break
+	[ "$(tries left)" != "$left" ] || { beside=yes && break; }
+done
+check others-did-not-wait "$(tries left) of $(tries hangs) tries of the webhook were given up" test $beside = yes
 if command -v promtool >/dev/null; then
 	check promtool "$(promtool check metrics <"$tmp/metrics" 2>&1 | head -3)" \
 		promtool check metrics <"$tmp/metrics"

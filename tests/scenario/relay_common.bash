@@ -25,9 +25,11 @@ free_port() {
 }
 
 # Receivers, each at a path of its own: for each message a line `STATUS BINARY` in the file of that
-# name, of an Alertmanager's `alert BINARY`. The file NAME.mode says what they do: 200, 503, hang.
+# name, of an Alertmanager's `alert BINARY`. The file NAME.mode says what they do: 200, 503, hang until
+# the relay gives up. NAME.asked has a line for each try, NAME.hangs for each that hangs, and NAME.left
+# for each of these that was given up.
 python3 - "$tmp" <<-'END' 2>"$tmp/receiver.err" &
-	import http.server, json, os, sys, time
+	import http.server, json, os, sys
 	class Receiver(http.server.BaseHTTPRequestHandler):
 	    def do_POST(self):
 	        name = sys.argv[1] + "/" + self.path.split("/")[1]
@@ -35,7 +37,13 @@ python3 - "$tmp" <<-'END' 2>"$tmp/receiver.err" &
 	        mode = open(name + ".mode").read().strip()
 	        open(name + ".asked", "a").write("x\n")
 	        if mode == "hang":
-	            time.sleep(600)
+	            open(name + ".hangs", "a").write("x\n")
+	            try:
+	                self.rfile.read(1)
+	            except OSError:
+	                pass
+	            open(name + ".left", "a").write("x\n")
+	            return
 	        if mode == "200":
 	            with open(name, "a") as out:
 	                for a in body if isinstance(body, list) else [body]:
