@@ -28,6 +28,20 @@ fail() {
 
 [ -x "$writer" ] || fail "$writer is not built"
 
+# Kills are spread over the time that a first window takes here, and beyond.
+: >"$dir/told"
+begin_us=${EPOCHREALTIME/[.,]/}
+"$writer" write "$dir/first" >"$dir/told" 2>"$dir/said" &
+pid=$!
+until [ -s "$dir/told" ]; do
+	kill -0 "$pid" 2>/dev/null || fail "the writer ended by itself: $(cat "$dir/said")"
+	sleep 0.01
+done
+first_ms=$(((${EPOCHREALTIME/[.,]/} - begin_us) / 1000))
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null || true
+pid=
+
 last=0 total=0 empty=0
 for ((i = 0; i < KILLS; i++)); do
 	# A new file each tenth time: creation and migration are killed too.
@@ -38,8 +52,8 @@ for ((i = 0; i < KILLS; i++)); do
 	: >"$dir/told"
 	"$writer" write "$file" $mode >"$dir/told" 2>"$dir/said" &
 	pid=$!
-	ms=$((i % 10 == 0 ? RANDOM % 30 : RANDOM % 150))
-	sleep "$(printf '0.%03d' "$ms")"
+	ms=$((i % 10 == 0 ? RANDOM % (30 + first_ms) : RANDOM % (150 + first_ms)))
+	sleep "$((ms / 1000)).$(printf '%03d' $((ms % 1000)))"
 	kill -KILL "$pid" 2>/dev/null || fail "kill $i: the writer ended by itself: $(cat "$dir/said")"
 	wait "$pid" 2>/dev/null || true
 	pid=
