@@ -99,9 +99,9 @@ run --limit 10000000 -o trace -- sh -c 'i=0; while [ $i -lt 200 ]; do (:); i=$((
 traces limit_of_many 7 500 1
 ! grep -qi limit err || not_ok trace_errors_limit_of_many "says '$(head -c 200 err)'"
 
-# The tracer goes by SIGKILL: what it wrote reads, and the program does not stay behind.
+# The tracer goes by SIGKILL: what it wrote reads, and the program, which would never end, does not stay behind.
 rm -f trace
-"$tracer" -q -o trace -- gzip -c numbers >out 2>err </dev/null &
+while cat numbers 2>/dev/null; do :; done | "$tracer" -q -o trace -- gzip -c >out 2>err &
 victim=$!
 for _ in $(seq 2400); do
 	[ -s trace ] && [ "$(stat -c %s trace)" -gt 200000 ] && break
