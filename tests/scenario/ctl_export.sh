@@ -306,8 +306,10 @@ head -c $(($(stat -c %s recorded) * 2 / 3)) recorded >short
 "$ctl" export --recording short --file program -F bolt-fdata -o out 2>said
 grep -q 'its writer was killed' said && [ -s out ] && ok "$name: a truncated recording is read as far as it goes" ||
 	not_ok "$name: a truncated recording" "$(cat said)"
+until_is_read() { for _ in $(seq 1200); do ! grep -qs ' MB read' said || break; sleep 0.1; done; }
 for input in - /dev/fd/0; do
-	{ head -c 100000 recorded; sleep 3; tail -c +100001 recorded; } |
+	rm -f said
+	{ head -c 100000 recorded; until_is_read; tail -c +100001 recorded; } |
 		PATHPROF_PROGRESS_SECONDS=1 "$ctl" export --recording $input --file program -F bolt-fdata 2>said |
 			sort | cmp -s - want &&
 		grep -q " s: $input: [0-9]* MB read" said && ok "$name: $input: what takes long says how far it is" ||

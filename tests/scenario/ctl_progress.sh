@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # A verb that takes long says from the third second on that it is at work: here opening the database
-# takes five seconds. On a terminal the line is gone when the result is there, and what is over soon
+# takes five seconds, and until that is said. On a terminal the line is gone when the result is there, and what is over soon
 # says nothing.
 set -eu
 name=ctl_progress
@@ -13,13 +13,30 @@ cd "$dir"
 cat >slow.c <<'END_OF_SOURCE'
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+/* Whether the file that SAID names has a line of progress. */
+static int is_said(void)
+{
+	FILE *said = fopen(getenv("SAID"), "r");
+	char text[4096];
+
+	text[said ? fread(text, 1, sizeof(text) - 1, said) : 0] = 0;
+	if (said)
+		fclose(said);
+	return strstr(text, "reading the profile") != NULL;
+}
 
 int sqlite3_open_v2(const char *file, void **db, int flags, const char *vfs)
 {
 	int (*next)(const char *, void **, int, const char *) = dlsym(RTLD_NEXT, "sqlite3_open_v2");
 
 	sleep(5);
+	for (int i = 0; i < 1200 && !is_said(); i++)
+		usleep(100000);
 	return next(file, db, flags, vfs);
 }
 END_OF_SOURCE
@@ -52,16 +69,17 @@ PIPE=slowly LD_PRELOAD=$dir/pipe.so "$ctl" --db known.db paths >"out slowly" 2>"
 slowly=$!
 for ((i = 0; i < 70; i++)); do echo -n x && sleep 0.1; done >slowly &
 
+seconds='([2-9]|[1-9][0-9]+)'
 verbs=("baseline set one" "export -F csv" "paths" "compare window:1 window:2" "processes")
 for verb in "${verbs[@]}"; do
 	# shellcheck disable=SC2086 # words
-	LD_PRELOAD=$dir/slow.so "$ctl" --db known.db $verb >"out ${verb%% *}" 2>"said ${verb%% *}" </dev/null &
+	SAID="said ${verb%% *}" LD_PRELOAD=$dir/slow.so "$ctl" --db known.db $verb >"out ${verb%% *}" 2>"said ${verb%% *}" </dev/null &
 done
 wait $slowly || { cat "said slowly"; fail "a file that comes slowly is taken for one that never does"; }
 wait
 for verb in "${verbs[@]}"; do
 	verb=${verb%% *}
-	grep -qE "^pathprofctl: $verb: [2-9] s: reading the profile$" "said $verb" ||
+	grep -qE "^pathprofctl: $verb: $seconds s: reading the profile$" "said $verb" ||
 		{ cat "said $verb"; fail "$verb says nothing of its five seconds"; }
 	[ "$(grep -c ' s: reading' "said $verb")" -le 3 ] || fail "$verb says it too often for a file"
 done
@@ -80,8 +98,8 @@ for bytes in 0 100000; do
 done
 
 # On a terminal the line is erased before the table, and what is shown is whole.
-LD_PRELOAD=$dir/slow.so script -qec "'$ctl' paths --db known.db --color never" /dev/null >screen </dev/null
-grep -q 'pathprofctl: paths: [2-9] s: reading the profile' screen || { cat -v screen; fail "nothing on a terminal"; }
+SAID=screen LD_PRELOAD=$dir/slow.so script -qec "'$ctl' paths --db known.db --color never" /dev/null >screen </dev/null
+grep -qE "pathprofctl: paths: $seconds s: reading the profile" screen || { cat -v screen; fail "nothing on a terminal"; }
 python3 - <<'END_OF_TEST' || { cat -v screen; fail "progress stays on the terminal"; }
 screen = open("screen", "rb").read()
 shown = [line.split(b"\r\x1b[K")[-1] for line in screen.replace(b"\r\n", b"\n").split(b"\n")]
