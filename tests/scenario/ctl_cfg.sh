@@ -102,10 +102,13 @@ recorded_enough() {
 	[ "$(has work ' work:[0-9]* ')" -ge 8 ] && [ "$(has before ' before:[0-9]*+ ')" -gt 0 ] &&
 		[ "$(has large ' -  *[0-9]*$')" -gt 0 ] &&
 		"$ctl" cfg work --json --all --all-blocks >cfg.json 2>/dev/null &&
-		"$ctl" cfg "$hostile" --json >odd.json 2>/dev/null && python3 -c 'import json
-work, odd = json.load(open("cfg.json")), json.load(open("odd.json"))
+		"$ctl" cfg "$hostile" --json >odd.json 2>/dev/null &&
+		"$ctl" cfg work --sort time --json >time.json 2>/dev/null && python3 -c 'import json
+work, odd, time = (json.load(open(f"{n}.json")) for n in ("cfg", "odd", "time"))
 found = [any(b[what] for b in work["blocks"]) for what in ("called", "returned")]
-raise SystemExit(not (all(found) and work["taken"] > 100 and odd["hottest_path"]))'
+found.append(any(e["kind"] == "switch" and e["weight"] > 0 for b in work["blocks"] for e in b["edges"]))
+raise SystemExit(not (all(found) and work["taken"] > 100 and work["hottest_path"] and odd["hottest_path"] and
+                      time["clock_samples"]))'
 }
 for _ in $(seq 20); do
 	record

@@ -328,41 +328,50 @@ int main(int argc, char **argv)
 END
 ${CC:-gcc} -O0 -g -Wl,--build-id -o pairs pairs.c
 mark() { grep -n "/\* $1 \*/" pairs.c | cut -d: -f1; }
-# sampled DB BURSTS PROGRAM ROUNDS WORD...: one recording of so many bursts at least. How many a
-# second has depends on what else runs: with fewer the program does twice as many rounds.
+# sampled DB BURSTS PROGRAM ROUNDS WORD...: one recording of so many bursts at least, in which the command
+# $enough finds what is looked for. How many a second has, and how long they are, depends on the machine
+# and on what else runs: with fewer the program does twice as many rounds.
+enough=true
 sampled() {
 	local db=$1 least=$2 program=$3 rounds=$4
 	shift 4
-	for _ in {1..5}; do
+	for _ in {1..8}; do
 		rm -f "$db"*
 		run 0 record --no-report --source step --overhead 50% --hold 20ms -o "$db" -- \
 			"$program" "$rounds" "$@"
 		run 0 --db "$db" windows --json
 		python3 -c 'import json, sys
 bursts = sum(w["bursts"] for w in json.load(open(sys.argv[1])))
-sys.exit(bursts < int(sys.argv[2]))' "$dir/got" "$least" && return
+sys.exit(bursts < int(sys.argv[2]))' "$dir/got" "$least" && $enough "$db" && return
 		rounds=$((2 * rounds))
 	done
 }
 timeout 120 "$tracer" --paths some.paths -- ./pairs 50 </dev/null
 timeout 120 "$tracer" --paths more.paths -- ./pairs 50 more </dev/null
-sampled pairs.db 10 ./pairs 4000000 more
-followed() { # KIND LINE DIRECTION FUNCTION
-	grep -qE "^$1 pairs.c:$2 $3 $4 [1-9][0-9]*\$" kinds || fail "no '$1' at pairs.c:$2 ($3) in $4 ($db): $(cat kinds)"
+departures() { # DB: into the file kinds
+	"$ctl" --db "$1" untested some.paths --binary pairs --unit segment -n 0 --json >"$dir/got" 2>"$dir/said" </dev/null &&
+		python3 -c 'import json, sys
+for d in json.load(open(sys.argv[1]))["departures"]:
+    print(d["kind"], d["departs_at"], d["direction"], d["function"], d["samples"])' "$dir/got" >kinds
 }
+# KIND LINE DIRECTION FUNCTION of each that is to be found.
+followed=("combination pairs.c:$(mark leaf) taken leaf" "new edge pairs.c:$(mark choose) call choose"
+	"new edge pairs.c:$(mark choose) return choose" "new entry pairs.c:$(($(mark loop) + 1)) entry loop")
+missing() {
+	local one
+	for one in "${followed[@]}"; do
+		grep -qE "^$one [1-9][0-9]*\$" kinds || echo "'$one'"
+	done
+}
+shows_departures() { departures "$1" && [ -z "$(missing)" ]; }
+enough=shows_departures sampled pairs.db 10 ./pairs 4000000 more
 for db in more.paths pairs.db; do
 	run 0 --db $db untested more.paths --unit segment --binary pairs --check 0% --json
 	python3 -c 'import json, sys
 o = json.load(open(sys.argv[1]))
 assert o["untested"] == 0 and o["seen"] > 10, o' "$dir/got" || fail "pairs against themselves: $(cat "$dir/got")"
-	run 0 --db $db untested some.paths --binary pairs --unit segment -n 0 --json
-	python3 -c 'import json, sys
-for d in json.load(open(sys.argv[1]))["departures"]:
-    print(d["kind"], d["departs_at"], d["direction"], d["function"], d["samples"])' "$dir/got" >kinds
-	followed combination "$(mark leaf)" taken leaf
-	followed 'new edge' "$(mark choose)" call choose
-	followed 'new edge' "$(mark choose)" return choose
-	followed 'new entry' "$(($(mark loop) + 1))" entry loop
+	departures $db || fail "departures of $db: $(cat "$dir/said")"
+	[ -z "$(missing)" ] || fail "no $(missing | paste -sd ' ') in $db: $(cat kinds)"
 done
 # The reverse is of the functions that segments begin in.
 run 0 --db some.paths untested more.paths --binary pairs --unit segment --unused -n 0 --json
@@ -533,13 +542,22 @@ assert [x["redundant"] for x in r] == [x["adds"] == 0 for x in r], r' "$dir/got"
 	fail "redundant: $(cat "$dir/got")"
 
 # Samples of production.
-sampled live.db 30 ./app 200000 p P e E c C l L
+count same.paths p P e E c C l L
+# Segments of most functions are in them, and departures of two kinds, of a share that is above 0 for sure.
+is_rich() {
+	"$ctl" --db "$1" untested same.paths --binary app --unit segment --json >segments 2>"$dir/said" </dev/null &&
+		"$ctl" --db "$1" untested tests.paths --binary app --json >paths 2>"$dir/said" </dev/null &&
+		python3 -c 'import json
+segments, paths = json.load(open("segments")), json.load(open("paths"))
+share, kinds = paths["untested_share"], {d["kind"] for d in paths["departures"]}
+raise SystemExit(not (segments["seen"] > 15 and 0 < share["low"] < share["share"] < share["high"] and len(kinds) >= 2))'
+}
+enough=is_rich sampled live.db 30 ./app 200000 p P e E c C l L
 run 1 untested live.db --db live.db
 grep -q 'no tested set' "$dir/said" || fail "samples as a tested set: $(cat "$dir/said")"
 run 1 tested merge -o bad.tested live.db
 grep -q 'no tested set' "$dir/said" || fail "samples merged: $(cat "$dir/said")"
 [ ! -e bad.tested ] || fail "a file was written of samples"
-count same.paths p P e E c C l L
 run 0 --db live.db untested same.paths --binary app --check 0% --json
 python3 -c 'import json, sys
 o = json.load(open(sys.argv[1]))

@@ -13,8 +13,8 @@ count=$(rounds 2000 1000000)
 	{ not_ok ca "none is made"; exit 1; }
 version=--old-readers # the first host's parcels are of version 1
 for i in 1 2; do
-	"$ctl" record -o "host$i.db" --overhead 20% --no-report -- gzip -9 -k -c "$ctl" >/dev/null 2>said &&
-		"$ctl" --db "host$i.db" parcel write ${version:+"$version"} -o "parcels$i" >/dev/null || { not_ok record "$(tail -n 1 said)"; exit 1; }
+	record_bursts 40 "host$i.db" gzip -9 -k -c "$ctl"
+	"$ctl" --db "host$i.db" parcel write ${version:+"$version"} -o "parcels$i" >/dev/null 2>said || { not_ok record "$(tail -n 1 said)"; exit 1; }
 	version=
 done
 "$hub" serve --db hub.db --listen 127.0.0.1:0 --cert ca/hub.pem --key ca/hub-key.pem --ca ca/ca.pem >hub.log 2>&1 &

@@ -18,8 +18,8 @@ bzip2 -9 <"$1" >/dev/null
 END
 mkdir parcels
 for i in 1 2; do
-	"$ctl" record -o "slot$i.db" --overhead 20% --no-report -- sh work.sh "$ctl" >/dev/null 2>said &&
-		"$ctl" --db "slot$i.db" parcel write -o parcels >/dev/null || { not_ok record "$(tail -n 1 said)"; exit 1; }
+	record_bursts 40 "slot$i.db" sh work.sh "$ctl"
+	"$ctl" --db "slot$i.db" parcel write -o parcels >/dev/null 2>said || { not_ok record "$(tail -n 1 said)"; exit 1; }
 done
 
 # ---------------------------------------------------------------- the hub
