@@ -248,7 +248,8 @@ for _ in $(seq 600); do grep -q 'webhook: .*trying again' relay.log && break; sl
 : >listening
 for _ in $(seq 3000); do [ "$(lines told)" = 2 ] && [ "$(lines hooked)" -ge 2 ] && [ -s managed ] && break; sleep 0.1; done
 is_confined $relay || not_ok "the relay's unit" "$(grep -E 'Cap|Seccomp' /proc/$relay/status | paste -sd ' ')"
-curl -s "http://127.0.0.1:$scrape/metrics" >metrics
+# The relay gives the hub some seconds to answer.
+for _ in $(seq 60); do curl -s "http://127.0.0.1:$scrape/metrics" >metrics; ! grep -q '^pathprof_hub_' metrics || break; sleep 1; done
 end_relay
 tell
 sleep 1

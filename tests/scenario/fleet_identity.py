@@ -216,7 +216,7 @@ class Fleet:
         self.random = random.Random(seed)
         self.dir = "fleet%s" % seed
         os.mkdir(self.dir)
-        self.truth, self.windows, self.unsaid, self.kills = collections.Counter(), 0, [], 0
+        self.truth, self.windows, self.unsaid, self.kills = collections.Counter(), 0, [], []
         self.port, self.server = 0, None
         self.hosts = []
         # the newest slot is over, and two days on either side of the oldest ones have passed
@@ -250,9 +250,9 @@ class Fleet:
             self.start()
 
     def kill_soon(self):
-        self.kills += 1
-        subprocess.Popen(["sh", "-c", "sleep 0.%02d; kill -9 %d" % (self.random.randint(0, 9), self.server.pid)],
-                         stderr=subprocess.DEVNULL)
+        self.kills.append(subprocess.Popen(
+            ["sh", "-c", "sleep 0.%02d; kill -9 %d" % (self.random.randint(0, 9), self.server.pid)],
+            stderr=subprocess.DEVNULL))
 
     def play(self, kill, copy_at=None, back_at=None):
         self.start()
@@ -284,6 +284,8 @@ class Fleet:
             self.wait()
 
     def check(self, what):
+        for kill in self.kills:  # a busy machine begins it late
+            kill.wait()
         self.wait()
         again = [host.send() for host in self.hosts]
         db = sqlite3.connect(self.dir + "/hub.db")
@@ -303,7 +305,7 @@ class Fleet:
             not_ok(what, "a clock that is off is not said: %s" % self.unsaid[0])
         else:
             ok("%s: %d windows of %d hosts, %d samples, %d kills of the hub" % (
-                what, windows, len(hosts), sum(n for key, n in have.items() if key[0] == b"path"), self.kills))
+                what, windows, len(hosts), sum(n for key, n in have.items() if key[0] == b"path"), len(self.kills)))
         checked = subprocess.run([BUILD + "/bin/pathprofctl", "--db", self.dir + "/hub.db", "db", "check"],
                                  capture_output=True, text=True, check=False)
         if checked.returncode:

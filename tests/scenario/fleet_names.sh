@@ -138,7 +138,7 @@ open(out + ".raw", "wb").write(kept)
 subprocess.run(["zstd", "-qf", "--check", out + ".raw", "-o", out], check=True)
 END
 parcel=$(find plain -name '*.parcel' | sort | head -n 1)
-post() { curl -s -o answer -w '%{http_code}' --cacert ca/ca.pem --max-time 60 --cert "ca/$1.pem" --key "ca/$1-key.pem" --data-binary "@$2" "$url/v1/parcels"; }
+post() { curl -s -o answer -w '%{http_code}' --cacert ca/ca.pem --max-time 300 --cert "ca/$1.pem" --key "ca/$1-key.pem" --data-binary "@$2" "$url/v1/parcels"; }
 sums() { sqlite3 "$1" "SELECT sum(samples), sum(weight) FROM path_counts; SELECT sum(count) FROM edge_counts; SELECT sum(samples) FROM clock_counts"; }
 start hostile.db
 python3 parcel.py none "$parcel" old

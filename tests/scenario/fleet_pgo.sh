@@ -132,7 +132,7 @@ are_asked() { # some are not answered yet
 stop_one() { # Sets `still`. Fails once all are answered.
 	local child words
 	while are_asked; do
-		for child in $(cat "/proc/$server/task/$server/children"); do
+		for child in $(<"/proc/$server/task/$server/children"); do
 			words=()
 			mapfile -d '' -t words <"/proc/$child/cmdline"
 			[ "${words[1]:-}" = pgo ] && kill -STOP "$child" || continue
