@@ -134,6 +134,9 @@ sees 'pathprof binaries'
 press p
 sees 'TTNT'
 
+# Whenever the first window was written.
+press +
+sees 'last 15min'
 "$known" "$db" now
 sees '2000 samples'
 press q

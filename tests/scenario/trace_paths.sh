@@ -18,8 +18,8 @@ equal() {
 	local name=$1 try
 	shift
 	for try in {1..12}; do
-		setarch -R timeout 120 "$tracer" -q -o t.trace -- "$@" >/dev/null 2>err </dev/null
-		setarch -R timeout 120 "$tracer" --paths t.paths -- "$@" >/dev/null 2>err </dev/null
+		setarch -R timeout 600 "$tracer" -q -o t.trace -- "$@" >/dev/null 2>err </dev/null
+		setarch -R timeout 600 "$tracer" --paths t.paths -- "$@" >/dev/null 2>err </dev/null
 		"$lab" paths t.trace >paths 2>err
 		"$lab" paths --map wpp t.trace >pieces 2>err
 		python3 "$tests_dir/scenario/trace_paths.py" t.paths paths pieces >out 2>&1 || continue
@@ -46,7 +46,7 @@ print(db.execute("SELECT sum(c.samples) FROM path_counts c JOIN paths p ON p.id 
                  " ON b.id = p.binary WHERE b.name = ?", [sys.argv[2]]).fetchone()[0])
 END
 for i in 1 2 3; do
-	timeout 60 "$tracer" --paths t$i.paths -- "$workload_dir/trace_threads" >/dev/null 2>err </dev/null
+	timeout 600 "$tracer" --paths t$i.paths -- "$workload_dir/trace_threads" >/dev/null 2>err </dev/null
 	python3 sums.py t$i.paths "$workload_dir/trace_threads" >sum$i
 done
 if [ "$(cat sum1)" -gt 1000 ] && cmp -s sum1 sum2 && cmp -s sum2 sum3; then
@@ -76,7 +76,7 @@ END
 ${CC:-gcc} -O1 -g -o ends ends.c
 for how in 7 kill x; do
 	status=0
-	timeout 60 "$tracer" --paths "$how.paths" -- ./ends $how >out 2>err </dev/null || status=$?
+	timeout 600 "$tracer" --paths "$how.paths" -- ./ends $how >out 2>err </dev/null || status=$?
 	echo $status >"$how.status"
 	number "$how.paths" "SELECT sum(c.samples) FROM path_counts c JOIN paths p ON p.id = c.path JOIN
 		binaries b ON b.id = p.binary WHERE b.name LIKE '%/ends'" >"$how.sum"
@@ -109,7 +109,7 @@ int main(int argc, char **argv) { return down(atoi(argv[1])) != atoi(argv[1]); }
 END
 ${CC:-gcc} -O1 -g -o deep deep.c
 equal deep ./deep 200
-timeout 60 "$tracer" --paths deep.paths -- ./deep 200 >out 2>err </dev/null
+timeout 600 "$tracer" --paths deep.paths -- ./deep 200 >out 2>err </dev/null
 if [ "$(number deep.paths 'SELECT count(*) FROM path_counts WHERE samples = 0')" -gt 0 ]; then
 	ok "trace_paths_below ($(number deep.paths 'SELECT count(*) FROM path_counts WHERE samples = 0') paths)"
 else
@@ -124,7 +124,7 @@ ends 0 && deep 40 && ends 3
 END
 chmod +x script
 status=0
-timeout 120 "$tracer" --paths 'follow-%p.paths' --follow bin -- ./script >out 2>err </dev/null || status=$?
+timeout 600 "$tracer" --paths 'follow-%p.paths' --follow bin -- ./script >out 2>err </dev/null || status=$?
 if [ $status -eq 3 ] && [ "$(ls follow-*.paths | wc -l)" -eq 3 ] && [ ! -s err ]; then
 	ok trace_paths_follow
 else
@@ -132,7 +132,7 @@ else
 fi
 # A directory with %p in its name keeps it.
 mkdir 'a%pb' && status=0
-(cd 'a%pb' && PATH=$PWD/..:$PATH timeout 120 "$tracer" --paths 'follow-%p.paths' --follow ../bin -- script) >out 2>err </dev/null || status=$?
+(cd 'a%pb' && PATH=$PWD/..:$PATH timeout 600 "$tracer" --paths 'follow-%p.paths' --follow ../bin -- script) >out 2>err </dev/null || status=$?
 if [ $status -eq 3 ] && [ "$(find 'a%pb' -name 'follow-[0-9]*.paths' | wc -l)" -eq 3 ]; then
 	ok trace_paths_follow_directory
 else
@@ -140,8 +140,8 @@ else
 fi
 # On a terminal each program has a closing line, unless -q.
 on_terminal() { python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)' "$@"; }
-loud=$(on_terminal timeout 120 "$tracer" --paths 'loud-%p.paths' --follow bin -- ./script </dev/null | grep -c 'pathprof-trace: .* paths of')
-quiet=$(on_terminal timeout 120 "$tracer" -q --paths 'quiet-%p.paths' --follow bin -- ./script </dev/null | grep -c 'pathprof-trace: ')
+loud=$(on_terminal timeout 600 "$tracer" --paths 'loud-%p.paths' --follow bin -- ./script </dev/null | grep -c 'pathprof-trace: .* paths of')
+quiet=$(on_terminal timeout 600 "$tracer" -q --paths 'quiet-%p.paths' --follow bin -- ./script </dev/null | grep -c 'pathprof-trace: ')
 if [ "$loud" -eq 3 ] && [ "$quiet" -eq 0 ] && [ "$(ls quiet-*.paths | wc -l)" -eq 3 ]; then
 	ok trace_paths_follow_quiet
 else
