@@ -43,7 +43,7 @@
 #define BATCH     64u /* pages */
 #define BETWEEN   4u
 #define THINK     200000u
-#define LIFE_S    300
+#define LIFE_S    3000
 #define EXIT_SKIP 77
 
 /* The event that makes the server die: none, the next fault of a traced program, any fault. */

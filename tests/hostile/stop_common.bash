@@ -13,7 +13,7 @@ is_alive() { [ -n "$1" ] && [ -e "/proc/$1/stat" ] && ! grep -q '^State:.Z' "/pr
 tracer_of() { sed -n 's/^TracerPid:\t//p' "/proc/$1/status" 2>/dev/null || true; }
 children_of() { tr ' ' '\n' <"/proc/$1/task/$1/children" 2>/dev/null | grep . || true; }
 
-# within SECONDS COMMAND...: until it succeeds.
+# within SECONDS COMMAND...: until it succeeds. Only what never comes takes as long.
 within() {
 	local end=$((SECONDS + $1))
 	shift
@@ -39,9 +39,9 @@ start_recording() { # DB PID
 		2>"$work/daemon.log" &
 	daemon=$!
 	started+=("$daemon")
-	within 60 stepper_of "$daemon" >/dev/null || return 1
+	within 300 stepper_of "$daemon" >/dev/null || return 1
 	stepper=$(stepper_of "$daemon")
-	within 60 grep -q pathprof-step "/proc/$stepper/comm"
+	within 300 grep -q pathprof-step "/proc/$stepper/comm"
 }
 
 # As systemd does it: SIGTERM, to the main process or to all, and what is left of them after

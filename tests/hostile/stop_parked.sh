@@ -9,7 +9,8 @@ disturb=$build/tests/tools/step_disturb
 ctl=$build/bin/pathprofctl
 step_needs "$hostile_dir/parked" "$disturb" "$build/bin/pathprofd" "$ctl"
 mkdir "$work/mount"
-stop_limit_ms=20000 # before systemd would kill it: it takes a second or two
+stop_limit_s=$(unit_setting TimeoutStopSec) # when systemd would kill it: it takes a second or two
+stop_limit_ms=${stop_limit_s%s}000
 # The target and who serves its pages have no rights.
 nobody=
 [ "$(id -u)" -ne 0 ] || nobody=65534
@@ -34,7 +35,7 @@ begin() { # KIND
 	"$hostile_dir/parked" "$1" ${dir:+"$dir"} $nobody >"$work/out" 2>&1 &
 	target=$!
 	started=("$target")
-	within 60 grep -q '^server\|^refused' "$work/out"
+	within 300 grep -q '^server\|^refused' "$work/out"
 	server=$(sed -n 's/^server //p' "$work/out")
 	[ -n "$server" ]
 }
@@ -44,7 +45,7 @@ begin() { # KIND
 # page is missing. There the stop is about the samples of a target that sleeps already.
 park() { # SIGNAL
 	kill -"$1" "$server"
-	within 60 grep -q '^dead' "$work/out" && faults=$(sed -n 's/^dead after //p' "$work/out")
+	within 300 grep -q '^dead' "$work/out" && faults=$(sed -n 's/^dead after //p' "$work/out")
 }
 
 # The target, awake again, comes to its right end.
@@ -73,14 +74,14 @@ is_free() { [ "$(tracer_of "$target")" = 0 ]; }
 
 awake_again() {
 	kill -USR2 "$server"
-	within 60 not is_alive "$stepper" && within 60 is_free && return 0
+	within 300 not is_alive "$stepper" && within 300 is_free && return 0
 	not_ok "$name" "the stepper does not leave, or the target is still traced"
 	return 1
 }
 
 # The server is dead for good, as far as the stepper can know: it leaves all the same.
 leaves_alone() {
-	within 60 not is_alive "$stepper" && within 60 is_free && return 0
+	within 300 not is_alive "$stepper" && within 300 is_free && return 0
 	not_ok "$name" "the target is still traced beside a dead server"
 	return 1
 }
@@ -99,9 +100,9 @@ restarts() {
 # The target's breakpoints are somebody else's, so it is stepped by the trap flag.
 take_registers() {
 	: >"$work/disturb"
-	"$disturb" registers "$target" 4 300 >"$work/disturb" 2>&1 &
+	"$disturb" registers "$target" 4 3000 >"$work/disturb" 2>&1 &
 	started+=($!)
-	within 60 grep -q taken "$work/disturb"
+	within 300 grep -q taken "$work/disturb"
 }
 
 # The target is stepped, and its server dies under it. Sets $why where something fails.
@@ -113,7 +114,7 @@ arrange() { # KIND HOW
 	start_recording "$work/db" "$target" || return 1
 	# A burst is seen to begin and to end, or the last window might hold none on a busy machine.
 	sleep 1
-	within 20 not is_free && within 20 is_free || true
+	within 300 not is_free && within 300 is_free || true
 	why="it never slept with a tracer"
 	[ "$1$2" != tablebreakpoints ] || signal=HUP why="it never slept"
 	park "$signal" || return 1

@@ -11,7 +11,7 @@ mkdir "$conf.d"
 refused() {
 	local name=$1 wanted=$2 want_status=$3 status=0
 	shift 3
-	timeout 60 "$pathprofd" "$@" >"$tmp/out" 2>"$tmp/err" || status=$?
+	timeout 600 "$pathprofd" "$@" >"$tmp/out" 2>"$tmp/err" || status=$?
 	if [ "$status" -ne "$want_status" ]; then
 		not_ok "$name" "exit status $status"
 	elif ! grep -qF -- "$wanted" "$tmp/err"; then

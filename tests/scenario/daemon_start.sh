@@ -15,7 +15,7 @@ fails() {
 	printf '%b' "$3" >"$conf"
 	chmod 644 "$conf"
 	shift 3
-	timeout 60 "$@" "$pathprofd" -c "$conf" --source step --duration 20s >"$tmp/out" 2>"$tmp/err" || status=$?
+	timeout 600 "$@" "$pathprofd" -c "$conf" --source step --duration 20s >"$tmp/out" 2>"$tmp/err" || status=$?
 	if [ "$status" -ne "$wanted_status" ]; then
 		not_ok "$name" "exit status $status"
 	elif ! tail -1 "$tmp/err" | grep -qE -- "$wanted"; then

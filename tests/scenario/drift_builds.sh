@@ -9,7 +9,7 @@
 . "$(dirname "$0")/daemon_common.bash"
 . "$(dirname "$0")/../rounds.bash"
 
-limit=${LIMIT_SECONDS:-300}
+limit=${LIMIT_SECONDS:-1200}
 # More of a busy machine for the program that is watched, where that is allowed.
 first=
 [ "$(nice -n -18 nice 2>/dev/null)" != -18 ] || first='nice -n -18'

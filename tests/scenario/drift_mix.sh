@@ -7,7 +7,7 @@
 . "$(dirname "$0")/daemon_common.bash"
 . "$(dirname "$0")/../rounds.bash"
 
-limit=${LIMIT_SECONDS:-300}
+limit=${LIMIT_SECONDS:-1200}
 libc=$(realpath "$(ldd "$(command -v sleep)" | awk '/libc\.so/ { print $3 }')")
 # Where each instruction is a stop of its own, 2 ms hold few whole paths.
 conf=$tmp/p.conf

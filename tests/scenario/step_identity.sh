@@ -32,7 +32,7 @@ SQL
 } >"$work/big.c"
 
 same() { # NAME COMMAND...
-	local name=step_identity_$1 bare=0 watched bursts end=$((SECONDS + 120))
+	local name=step_identity_$1 bare=0 watched bursts end=$((SECONDS + 600))
 	shift
 	if ! command -v "$1" >/dev/null; then
 		skip "$name" "$1 is not installed"
@@ -42,7 +42,7 @@ same() { # NAME COMMAND...
 	# On a busy machine a short run may end before it was stepped once: then it runs again.
 	while :; do
 		watched=0
-		timeout 300 "$truth_dir/bursts" -t 16 -b 600000 -f 2000 ${holder:+"$holder"} "$work/bursts" "$@" \
+		timeout 1800 "$truth_dir/bursts" -t 16 -b 600000 -f 2000 ${holder:+"$holder"} "$work/bursts" "$@" \
 			>"$work/watched" 2>"$work/watched.err" <"$work/input" || watched=$?
 		grep '^bursts:' "$work/watched.err" >"$work/figures" || true
 		# the stepper's own word on a process that does not let itself be seized

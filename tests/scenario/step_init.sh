@@ -14,7 +14,7 @@ kills=${KILLS:-3}
 
 # The stepper of the daemon DAEMON; waits for one that is started anew.
 stepper_of() { # DAEMON
-	await 600 0.1 pgrep -P "$1" -x pathprof-step
+	await 3000 0.1 pgrep -P "$1" -x pathprof-step
 }
 
 query() { sqlite3 -readonly "$work/db" "$1"; }
@@ -24,7 +24,7 @@ bursts_stored() { query 'SELECT coalesce(sum(bursts), 0) FROM windows' 2>/dev/nu
 has_more_bursts() { [ "$(bursts_stored)" -gt "$1" ]; } # BEFORE
 
 # Waits until more bursts than before are stored.
-await_bursts() { await 1200 0.1 has_more_bursts "$1"; } # BEFORE
+await_bursts() { await 6000 0.1 has_more_bursts "$1"; } # BEFORE
 
 # Outside: everything below runs again as the child of a busy process 1.
 if [ "${1:-}" != inside ]; then
@@ -32,7 +32,7 @@ if [ "${1:-}" != inside ]; then
 	# The shell has a real-time policy, so that it is not stepped itself as it kills the stepper.
 	spared=(chrt -R -f 1)
 	"${spared[@]}" true 2>/dev/null || spared=()
-	timeout 1000 unshare -pf --mount-proc --kill-child "$init" "${spared[@]}" \
+	timeout 3000 unshare -pf --mount-proc --kill-child "$init" "${spared[@]}" \
 		bash "$0" inside || status=$?
 	[ "$status" -le 1 ] || not_ok step_init_survives "the namespace ended with status $status"
 	exit $((status | failed))

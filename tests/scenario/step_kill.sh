@@ -26,10 +26,11 @@ nice_of() { sed 's/.*) //' "/proc/$1/task/$2/stat" | cut -d' ' -f17; }
 all_cpus=$(affinity $$ $$)
 own_nice=$(nice_of $$ $$)
 
-# A thread that waits for a page or has just been let go is seen in another state for a moment.
+# A thread that waits for a page or has just been let go is seen in another state for a moment, and a stepper
+# that was not there yet as its parent was looked at may have it for longer.
 runs_soon() { # TASK'S DIRECTORY
-	for _ in $(seq 3000); do
-		grep -q '^State:.[RS]' "$1/status" && return
+	for _ in $(seq 15000); do
+		grep -q '^State:.[RS]' "$1/status" && grep -q '^TracerPid:.0$' "$1/status" && return
 		sleep 0.02
 	done
 	return 1
@@ -40,7 +41,7 @@ steppers_of() { # children of PID
 }
 
 kill_one() { # ROUND
-	local target=${targets[$(($1 % 3))]} parent stepper holder= tries=0 end=$((SECONDS + 60))
+	local target=${targets[$(($1 % 3))]} parent stepper holder= tries=0 end=$((SECONDS + 300))
 	# Each target is held in one round of three by debug registers.
 	[ $(($1 / 3 % 3)) != 0 ] || holder=-d
 	: >"$work/bursts"
@@ -61,7 +62,7 @@ kill_one() { # ROUND
 	bytes=$((bytes + $(stat -c %s "$work/bursts")))
 	while [ -n "$stepper" ] && [ -e "/proc/$stepper" ]; do
 		tries=$((tries + 1))
-		if [ $tries -gt 3000 ]; then
+		if [ $tries -gt 15000 ]; then
 			not_ok step_kill_left "stepper $stepper of round $1 is still there"
 			return
 		fi
@@ -82,8 +83,7 @@ done
 for target in "${targets[@]}"; do
 	for task in "/proc/$target/task"/*; do
 		tid=${task##*/}
-		grep -q '^TracerPid:.0$' "$task/status" || not_ok step_kill_traced "$target/$tid"
-		runs_soon "$task" || not_ok step_kill_state "$target/$tid: $(grep State "$task/status")"
+		runs_soon "$task" || not_ok step_kill_state "$target/$tid: $(grep -E '^(State|TracerPid)' "$task/status" | paste -sd ' ')"
 		[ "$(affinity "$target" "$tid")" = "$all_cpus" ] ||
 			not_ok step_kill_affinity "$target/$tid: $(affinity "$target" "$tid")"
 		[ "$(nice_of "$target" "$tid")" = "$own_nice" ] ||
@@ -101,7 +101,7 @@ fi
 # budget that holds it all the time, is told for each way of stopping it; by anything but that SIGTRAP
 # no target may die.
 wait_stepped() {
-	local end=$((SECONDS + 60))
+	local end=$((SECONDS + 300))
 	until [ -s "$work/bursts" ] || [ $SECONDS -ge $end ]; do sleep 0.02; done
 	sleep 0.$(printf %03d $((RANDOM % 200)))
 }

@@ -11,9 +11,9 @@ step_needs "$truth_dir/bursts" "$workload_dir/flow_loops" "$watchpoints"
 
 bursts=300
 
-# Others on this machine have some for a moment: whether so many are free within a minute.
+# Others on this machine have some for a moment: whether so many are free within five minutes.
 are_free() { # COUNT
-	local end=$((SECONDS + 60))
+	local end=$((SECONDS + 300))
 	until [ "$("$watchpoints")" -ge "$1" ]; do
 		[ $SECONDS -lt $end ] || return 1
 		sleep 0.05

@@ -20,18 +20,18 @@ record() { # POLICY SETTING
 	started=($!)
 	# The policy is there before the program is.
 	until [ "/proc/$!/exe" -ef "$target" ] || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
-	timeout 60 "$build/bin/pathprofd" -c "$work/conf" --record --db "$work/db" --quiet \
+	timeout 300 "$build/bin/pathprofd" -c "$work/conf" --record --db "$work/db" --quiet \
 		--duration 2s --overhead 50 -p "$!" 2>"$work/log" || status=$?
 	kill -KILL "${started[@]}" 2>/dev/null || true
 	wait "${started[@]}" 2>/dev/null || true
 	started=()
-	bursts=$(sqlite3 -readonly "$work/db" 'SELECT coalesce(sum(bursts), 0) FROM windows')
+	bursts=$(sqlite3 -readonly "$work/db" 'SELECT coalesce(sum(bursts), 0) FROM windows' || echo 0)
 	return $status
 }
 
 # On a busy machine two seconds may be few: then again.
 spared() { # NAME POLICY
-	local end=$((SECONDS + 120))
+	local end=$((SECONDS + 600))
 	record "$2" "" || true
 	while [ "$bursts" = 0 ] && [ "$(counted realtime)" = 0 ] && [ $SECONDS -lt $end ]; do
 		record "$2" "" || true
@@ -44,7 +44,7 @@ spared() { # NAME POLICY
 }
 
 profiled() { # NAME POLICY SETTING
-	local end=$((SECONDS + 120))
+	local end=$((SECONDS + 600))
 	record "$2" "$3" || true
 	while [ "$bursts" = 0 ] && [ "$(counted realtime)" = 0 ] && [ $SECONDS -lt $end ]; do
 		record "$2" "$3" || true

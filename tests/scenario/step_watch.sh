@@ -19,12 +19,12 @@ meets_calls() {
 # On a busy machine a program may end before it was stepped, or before one of its sleeps was broken off, or
 # have too little of a CPU for a clock that strikes a hundred times a second: then it runs again, twice as long.
 watch() { # NAME OPTIONS WORKLOAD ARGUMENTS... AMOUNT
-	local name=$1 options=$2 bursts=0 end=$((SECONDS + 300)) amount=${*: -1}
+	local name=$1 options=$2 bursts=0 end=$((SECONDS + 600)) amount=${*: -1}
 	shift 2
 	set -- "${@:1:$#-1}"
 	while [ "$bursts" -eq 0 ] && [ $SECONDS -lt $end ]; do
 		# shellcheck disable=SC2086 # options are words
-		if ! timeout 300 "$truth_dir/bursts" -t 16 -b 600000 -f 2000 $options "$work/bursts" \
+		if ! timeout 1200 "$truth_dir/bursts" -t 16 -b 600000 -f 2000 $options "$work/bursts" \
 			"$workload_dir/$1" "${@:2}" $amount >"$work/out" 2>"$work/figures"; then
 			not_ok "$name" "$(head -3 "$work/out" | tr '\n' ';') $(tail -1 "$work/figures")"
 			return

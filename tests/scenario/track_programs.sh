@@ -14,7 +14,7 @@ try() { # NAME COMMAND...
 	case $status in
 	0) echo "ok $name${said:+ # $said}" ;;
 	77) echo "skip $name: $said" ;;
-	*) echo "not ok $name: $said"; failed=1 ;;
+	*) echo "not ok $name: status $status: $said"; failed=1 ;;
 	esac
 }
 

@@ -158,7 +158,7 @@ static int look_dispatched(struct pp_track *track, pid_t pid, const struct progr
 	uint64_t before = unheard(track);
 	int result = 0;
 
-	for (int i = 0; i < 20000 && result == 0 && unheard(track) == before; i++) {
+	for (int i = 0; i < 100000 && result == 0 && unheard(track) == before; i++) {
 		if (i == 1)
 			kill(load, SIGSTOP);
 		if (i > 0)
@@ -244,7 +244,7 @@ static bool is_in(struct pp_track *track, pid_t pid, uint64_t time_ns, uint64_t 
 	struct pp_location location;
 	int r = -ENOENT;
 
-	for (int i = 0; i < 20000; i++) {
+	for (int i = 0; i < 100000; i++) {
 		pp_track_dispatch(track);
 		r = pp_track_resolve(track, pid, time_ns, address, &location);
 		if (!r && pathprof_build_id_equal(&location.id, &id))
@@ -333,7 +333,7 @@ static int run(bool no_perf, const char *file, char **command)
 {
 	struct pathprof_build_id id = id_of(file);
 	struct pp_track *track = new_track(no_perf, 0);
-	uint64_t give_up_ns = now_ns() + 120000000000ull;
+	uint64_t give_up_ns = now_ns() + 600000000000ull;
 	struct timespec pause = {.tv_nsec = 1000000};
 	bool found = false;
 	pid_t pid = fork();
