@@ -34,7 +34,7 @@ run_forged() {
 	"${neighbour[@]}" "$tmp/forged" 2000000000 >/dev/null &
 	others+=("$!")
 }
-begin() { db=$tmp/$1.db; start --db "$db" --source step --window 2 --overhead 20; }
+begin() { db=$tmp/$1.db; start --db "$db" --source step --window 2 --overhead 20 --hold 20ms; }
 end() { stop; stop_others; }
 
 lines() { grep -c 'has the same one' "$tmp/log" || true; }

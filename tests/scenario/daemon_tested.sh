@@ -37,6 +37,7 @@ cat >"$tmp/conf" <<END
 [Profile]
 Source=step
 Overhead=20%
+HoldMaxSec=20ms
 WindowSec=1
 [Tested]
 Directory=$tmp/tested
@@ -85,16 +86,16 @@ print(eval(sys.argv[2]))' "$tmp/told" "$1"
 
 start -c "$tmp/conf" --db "$db"
 start_relay -c "$tmp/conf" --db "$db"
-check set-read "$(cat "$tmp/log")" grep -q '1 tested set read' "$tmp/log"
+check set-read "$(cat "$tmp/log")" wait_for 60 grep -q '1 tested set read' "$tmp/log"
 start_app
-check tested-counted "$(figures | grep tested)" wait_for 120 at_least pathprof_tested_samples_total yes 200
+check tested-counted "$(figures | grep tested)" wait_for 600 at_least pathprof_tested_samples_total yes 200
 check nothing-untested "$(of pathprof_tested_samples_total no)" true_that "$(of pathprof_tested_samples_total no) == 0"
 check nothing-told "$(cat "$tmp/told")" test ! -s "$tmp/told"
 end_app
 start_app odd
-check untested-counted "$(figures | grep tested)" wait_for 120 at_least pathprof_tested_samples_total no 200
-check told "$(figures | grep untested)" wait_for 120 is_told firing 1
-check told-in-log "$(cat "$tmp/log")" grep -q "app on .*: .* are paths that no test ran; limit 2% (AlertShare=), tested set .app.tested." "$tmp/log"
+check untested-counted "$(figures | grep tested)" wait_for 600 at_least pathprof_tested_samples_total no 200
+check told "$(figures | grep untested)" wait_for 600 is_told firing 1
+check told-in-log "$(cat "$tmp/log")" wait_for 60 grep -q "app on .*: .* are paths that no test ran; limit 2% (AlertShare=), tested set .app.tested." "$tmp/log"
 check told-of-binary "$(cat "$tmp/told")" test "$(member "m['binary']")" = "$tmp/app"
 check told-of-set "$(cat "$tmp/told")" test "$(member "m['baseline']")" = app.tested
 check told-for-sure "$(cat "$tmp/told")" \
@@ -115,7 +116,7 @@ kill -9 "$daemon"
 wait "$daemon" 2>/dev/null || true
 start -c "$tmp/conf" --db "$db"
 check earlier-windows-read "$(cat "$tmp/log")" wait_for 60 grep -Eq 'windows? held against tested sets' "$tmp/log"
-check counted-again "$(figures | grep tested)" wait_for 120 at_least pathprof_tested_samples_total no 200
+check counted-again "$(figures | grep tested)" wait_for 600 at_least pathprof_tested_samples_total no 200
 check told-once "$(cat "$tmp/told")" is_told firing 1
 check fires-still "$("$ctl" --db "$db" alerts)" \
 	test "$(sql "SELECT phase FROM alerts WHERE rule = 'untested' AND binary = '$tmp/app'")" = 2
@@ -130,12 +131,14 @@ check sets-read-again "$(cat "$tmp/log")" wait_for 60 refused
 no=$(of pathprof_tested_samples_total no) yes=$(of pathprof_tested_samples_total yes)
 check counters-kept "$no" true_that "$no >= 200"
 start_app odd
-check tested-since "$yes and no more" wait_for 120 at_least pathprof_tested_samples_total yes "$yes + 200"
+check tested-since "$yes and no more" wait_for 600 at_least pathprof_tested_samples_total yes "$yes + 200"
 check no-longer-untested "$no, then $(of pathprof_tested_samples_total no)" \
 	true_that "$(of pathprof_tested_samples_total no) == $no"
-check resolved "$(figures | grep untested)" wait_for 120 is_told resolved 1
+check resolved "$(figures | grep untested)" wait_for 600 is_told resolved 1
 check resolved-alone "$(cat "$tmp/told")" is_told firing 1
 end_app
+# The window in which the program ended, and one more: what it did is in the counters then.
+wait_for 60 has_windows $(($(sql 'SELECT count(*) FROM windows') + 2)) || true
 
 # The counters are what pathprofctl finds in the windows themselves.
 weight_no=$(of pathprof_tested_weight_total no) weight_yes=$(of pathprof_tested_weight_total yes)

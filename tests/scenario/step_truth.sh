@@ -16,7 +16,7 @@ min=${STEP_TRUTH_MIN:-$(rounds 2500 10000)}
 # one of ULONG_MAX, and takes another branch for a larger one.
 few=0000000003
 endless=0355555555
-seconds=$((60 + min / 500))
+seconds=$((600 + min / 500)) # for one file of bursts, of which most take a few
 total=0
 
 # The bursts of one kind that a workload gives: so many in a thousand of its share.
@@ -30,11 +30,12 @@ kinds=(
 	"steps_8 -o -t 8:30"
 )
 
-# Adds a file of bursts. The command's own output must stay out of ours.
+# Adds a file of bursts, each held until it is as long as it should be: where every instruction is a stop of its own,
+# 10 ms are few of them, and many such bursts hold no branch. The command's own output must stay out of ours.
 take() { # WORKLOAD KIND OPTIONS BURSTS
 	# shellcheck disable=SC2086 # options are words
-	timeout $((seconds + 60)) "$truth_dir/bursts" -x -k $3 -n "$4" -s $seconds -b 1000000 \
-		-f 4000 "$work/$1.$2" "$workload_dir/$1" $endless >"$work/out" 2>"$work/figures" || {
+	timeout $((seconds + 300)) "$truth_dir/bursts" -x -k $3 -n "$4" -s $seconds -b 1000000 \
+		-f 4000 -w 100000 "$work/$1.$2" "$workload_dir/$1" $endless >"$work/out" 2>"$work/figures" || {
 		not_ok "step_truth_$1_$2" "bursts or workload failed: $(tail -1 "$work/figures")"
 		return
 	}
@@ -76,7 +77,7 @@ falsified() { # WORKLOAD KIND
 crowd() {
 	local i
 	for i in 1 2; do
-		timeout 600 sh -c 'while :; do :; done' &
+		timeout 7200 sh -c 'while :; do :; done' &
 		started+=($!)
 	done
 }
@@ -90,7 +91,7 @@ disperse() {
 }
 
 for workload in "${workloads[@]}"; do
-	if ! timeout 600 "$truth_dir/truth" "$work/$workload.truth" "$workload_dir/$workload" $few \
+	if ! timeout 1800 "$truth_dir/truth" "$work/$workload.truth" "$workload_dir/$workload" $few \
 		>/dev/null 2>"$work/figures"; then
 		not_ok "step_truth_$workload" "the truth failed: $(tail -1 "$work/figures")"
 		continue
@@ -118,8 +119,8 @@ fi
 # more time before that is said of it.
 noticed() {
 	local seconds
-	for seconds in 6 20 60; do
-		timeout $((seconds + 30)) "$truth_dir/bursts" -l -t 16 -b 600000 -f 2000 "$work/leak" \
+	for seconds in 6 20 60 180; do
+		timeout $((seconds + 60)) "$truth_dir/bursts" -l -t 16 -b 600000 -f 2000 "$work/leak" \
 			"$workload_dir/tf_watch" $seconds >"$work/out" 2>&1 || return 0
 	done
 	return 1

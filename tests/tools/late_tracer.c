@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define EXIT_SKIP 77
-#define TRIES     20000 /* a millisecond apart: a stepper lets go in less, on a slow machine too */
+#define TRIES     10000 /* a millisecond apart: a stepper lets go in less, once it gets a CPU */
 
 /* Another tracer may just have it, so one refusal is no answer. */
 static int seize(pid_t pid)
