@@ -16,7 +16,7 @@ gdb_cycles=$((probe_cycles / $(rounds 30 15)))
 strace_cycles=$((probe_cycles / $(rounds 30 15)))
 perf_cycles=$((probe_cycles / 60))
 probed='next_random\|add\|either\|fibonacci\|flip\|nested\|triple\|by_switch'
-limit_s=400 # for one disturbance
+limit_s=800 # for one disturbance
 dropped_traced=4 # PATHPROF_DROP_TRACED
 
 "$target" 0000000003 >"$work/right"
@@ -26,13 +26,14 @@ lasts=$(rounds 2 5) holds=$(rounds 1 3)
 cpu_s=$(TIMEFORMAT=%3U; { time "$target" 0000003000 >/dev/null; } 2>&1)
 iterations=$(awk -v lasts="$lasts" -v cpu="$cpu_s" 'BEGIN { printf "%d", 3000 * lasts / (cpu > 0.001 ? cpu : 0.001) }')
 iterations=$(printf %010d $((iterations > 3000 ? iterations : 3000)))
+longest=$((16 * 10#$iterations))
 
 comm_of() { cat "/proc/$1/comm" 2>/dev/null || true; }
 
 # Leaves $runner and $pid; fails when the target came to its end before anybody could look at it.
 start_target() {
 	: >"$work/pid"
-	timeout 600 sh -c 'echo $$ >"$1"; exec "$2" "$3"' sh "$work/pid" "$target" "$iterations" \
+	timeout 1800 sh -c 'echo $$ >"$1"; exec "$2" "$3"' sh "$work/pid" "$target" "$iterations" \
 		>"$work/out" 2>&1 &
 	runner=$!
 	until [ -s "$work/pid" ]; do sleep 0.01; done
@@ -45,7 +46,7 @@ begin() { # BURSTS_OPTIONS
 	: >"$work/figures"
 	until start_target; do :; done
 	# shellcheck disable=SC2086 # options are words
-	timeout 100 "$truth_dir/bursts" -t 16 -b 300000 -f 2000 -s 60 $1 -p "$pid" "$work/bursts" \
+	timeout 1900 "$truth_dir/bursts" -t 16 -b 300000 -f 2000 -s 1800 $1 -p "$pid" "$work/bursts" \
 		2>"$work/figures" &
 	watcher=$!
 	started=("$runner" "$watcher")
@@ -65,15 +66,16 @@ finish() {
 }
 
 # The disturbance, a function, over one target or more, until there were so many cycles, bursts and what
-# $enough asks for.
+# $enough asks for. A target that came to its end before its debugger had started was too short here: the
+# next one lasts twice as long.
 enough=true
 disturbed() { # NAME BURSTS_OPTIONS CYCLES FUNCTION ARGUMENTS...
-	local options=$2 wanted=$3 status end=$((SECONDS + limit_s))
+	local options=$2 wanted=$3 status before end=$((SECONDS + limit_s))
 	name=$1 cycles=0 bursts=0
 	shift 3
 	while [ $SECONDS -lt $end ]; do
 		begin "$options"
-		status=0
+		status=0 before=$cycles
 		"$@" || status=$?
 		finish || return 0
 		if [ $status = 77 ]; then
@@ -84,6 +86,8 @@ disturbed() { # NAME BURSTS_OPTIONS CYCLES FUNCTION ARGUMENTS...
 			return
 		fi
 		[ $cycles -lt "$wanted" ] || [ $bursts = 0 ] || ! $enough || break
+		[ $cycles -gt "$before" ] || [ $((10#$iterations)) -ge $longest ] ||
+			iterations=$(printf %010d $((2 * 10#$iterations)))
 	done
 	if [ $cycles -lt "$wanted" ] || [ $bursts = 0 ]; then
 		not_ok "$name" "$cycles cycles of $wanted, $bursts bursts in $limit_s s"
@@ -93,12 +97,12 @@ disturbed() { # NAME BURSTS_OPTIONS CYCLES FUNCTION ARGUMENTS...
 }
 
 registers() { # CNT
-	timeout 60 "$disturb" registers "$pid" "$1" $holds >"$work/disturb" 2>&1 || return $?
+	timeout 300 "$disturb" registers "$pid" "$1" $holds >"$work/disturb" 2>&1 || return $?
 	cycles=$((cycles + 1))
 }
 
 traced() {
-	timeout 60 "$disturb" trace "$pid" $holds >"$work/disturb" 2>&1 || return $?
+	timeout 300 "$disturb" trace "$pid" $holds >"$work/disturb" 2>&1 || return $?
 	sleep 1
 	cycles=$((cycles + 1))
 }
@@ -111,21 +115,29 @@ gdb_often() {
 		words+=(-ex "attach $pid" -ex "detach" -ex "shell sleep 0.02")
 	done
 	while kill -0 "$pid" 2>/dev/null && [ $cycles -lt $gdb_cycles ]; do
-		timeout 100 gdb -nx -q -batch "${words[@]}" >"$work/disturb" 2>&1 </dev/null || true
+		timeout 300 gdb -nx -q -batch "${words[@]}" >"$work/disturb" 2>&1 </dev/null || true
 		cycles=$((cycles + $(grep -c 'Inferior 1 .* detached' "$work/disturb" || true)))
 	done
 }
 
+# It is ended a moment after it has attached, however long it takes to start.
 strace_often() {
+	local tracer
 	while kill -0 "$pid" 2>/dev/null && [ $cycles -lt $strace_cycles ]; do
-		timeout -s INT 0.1 strace -o "$work/calls" -p "$pid" >"$work/disturb" 2>&1 || true
+		: >"$work/disturb"
+		strace -o "$work/calls" -p "$pid" >>"$work/disturb" 2>&1 &
+		tracer=$!
+		until grep -q ' attached' "$work/disturb" || ! kill -0 $tracer 2>/dev/null; do sleep 0.01; done
+		sleep 0.05
+		kill -TERM $tracer 2>/dev/null || true
+		wait $tracer 2>/dev/null || true
 		cycles=$((cycles + $(grep -c ' detached$' "$work/disturb" || true)))
 	done
 }
 
 perf_trace_often() {
 	while kill -0 "$pid" 2>/dev/null && [ $cycles -lt $perf_cycles ]; do
-		if timeout 20 perf trace -o "$work/calls" -p "$pid" -- sleep 0.05 \
+		if timeout 300 perf trace -o "$work/calls" -p "$pid" -- sleep 0.05 \
 			>"$work/disturb" 2>&1; then
 			cycles=$((cycles + 1))
 		fi
@@ -136,7 +148,7 @@ perf_trace_often() {
 probes() {
 	local offset job status=0 jobs=() left=$((probe_cycles - cycles))
 	for offset in $(nm "$target" | sed -n "s/ t \($probed\)\$//p"); do
-		timeout 300 "$disturb" uprobes "$pid" "$target" "$offset" $((left / 8 + 1)) \
+		timeout 800 "$disturb" uprobes "$pid" "$target" "$offset" $((left / 8 + 1)) \
 			>"$work/disturb.$offset" 2>&1 &
 		jobs+=($!)
 	done

@@ -47,6 +47,19 @@ static int open_event(struct perf_event_attr *attr, pid_t pid)
 	return (int)syscall(SYS_perf_event_open, attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
+/* A burst that is under way has some of them. */
+static int open_breakpoint(struct perf_event_attr *attr, pid_t pid)
+{
+	for (int i = 0; i < TRIES; i++) {
+		int fd = open_event(attr, pid);
+
+		if (fd >= 0 || errno != ENOSPC)
+			return fd;
+		pause_ms(1);
+	}
+	return -1;
+}
+
 static int take_registers(pid_t pid, long cnt, long seconds)
 {
 	for (long i = 0; i < cnt; i++) {
@@ -59,7 +72,7 @@ static int take_registers(pid_t pid, long cnt, long seconds)
 			.bp_len = sizeof(long),
 		};
 
-		if (open_event(&attr, pid) < 0) {
+		if (open_breakpoint(&attr, pid) < 0) {
 			int why = errno;
 
 			perror("step_disturb: breakpoint");
