@@ -22,3 +22,4 @@ show_teeth
 stop
 check ends-well "$stop_status" test "$stop_status" -eq 0
 check others-profiled "flow_loops in $(seen) windows" test "$(seen)" -ge 2
+finish
