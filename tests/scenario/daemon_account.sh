@@ -26,15 +26,22 @@ start --db "$db" --overhead "$(awk -v o=$overhead 'BEGIN { print 100 * o }')" --
 has_held() { true_that "$(status_of costs.held_ns) > 0"; }
 wait_for 120 has_held || true
 sleep "$seconds"
-report
 # The stepper tells of itself twice a second; what it may have taken since is not known.
 slack=$(awk -v o=$overhead -v c="$cpus" 'BEGIN { print 1e9 * o * c / 2 + 2e7 }')
 ticks=0
 [ -n "$group" ] || ticks=6e7 # six figures of 10 ms
-told=$(cost cpu_ns)
-echo "# CPU time: $told ns by the daemon's account, $before to $after ns by the kernel's"
-check account-is-the-kernels "$(cat "$tmp/status")" \
+is_kernels() {
 	true_that "${told:-0} >= 0.9 * $before - $slack && ${told:-0} <= 1.1 * $after + $ticks"
+}
+# On a busy machine the stepper tells later: then once more, when it is less of all that was taken.
+for _ in 1 2 3 4 5 6; do
+	report
+	told=$(cost cpu_ns)
+	! is_kernels || break
+	sleep "$seconds"
+done
+echo "# CPU time: $told ns by the daemon's account, $before to $after ns by the kernel's"
+check account-is-the-kernels "$(cat "$tmp/status")" is_kernels
 check account-has-parts "$(cat "$tmp/status")" \
 	true_that "$(cost source_cpu_ns) > 0 && $(cost tracker_cpu_ns) > 0 &&
 		$(cost daemon_cpu_ns) > $(cost tracker_cpu_ns) &&
@@ -57,18 +64,28 @@ crowd=$!
 wait_for 20 grep -q crowding "$tmp/crowd" || true
 has_yielded() { true_that "$(status_of source_budget_ratio) < 0.9 * $overhead"; }
 check crowd-lowers-the-source "$(status_of source_budget_ratio) of $overhead" wait_for 120 has_yielded
-report
-begin
-sleep "$crowd_s"
-report
-wall=$((($(told_ns) - begin_ns) * cpus))
-daemon_part=$(awk -v t="$(($(cost daemon_cpu_ns) - begin_daemon))" -v w=$wall 'BEGIN { print t / w }')
-all=$(awk -v t="$(($(spent) - begin_spent))" -v w=$wall 'BEGIN { print t / w }')
+measure() { # SECONDS
+	report
+	begin
+	sleep "$1"
+	report
+	wall=$((($(told_ns) - begin_ns) * cpus))
+	daemon_part=$(awk -v t="$(($(cost daemon_cpu_ns) - begin_daemon))" -v w=$wall 'BEGIN { print t / w }')
+	all=$(awk -v t="$(($(spent) - begin_spent))" -v w=$wall 'BEGIN { print t / w }')
+}
+# Two seconds' worth of the budget may be owed when the measurement ends, on a busy machine more: a
+# longer one has to keep to it.
+keeps_to_budget() {
+	true_that "$all <= (1.02 + 3 / $crowd_s) * $overhead || $daemon_part >= 0.75 * $overhead"
+}
+for _ in 1 2 3 4; do
+	measure "$crowd_s"
+	! keeps_to_budget || break
+	crowd_s=$((2 * crowd_s))
+done
 echo "# with the crowd: all $all, the daemon $daemon_part, of $overhead; the source may have $(status_of source_budget_ratio)"
 check crowd-is-charged "$(cost outlet_cpu_ns) ns since $begin_answers" \
 	true_that "$(cost outlet_cpu_ns) > $begin_answers"
-# Two seconds' worth of the budget may be owed when the measurement ends.
-check crowd-keeps-to-budget "$all of $overhead, $daemon_part of it by the daemon" \
-	true_that "$all <= (1.02 + 3 / $crowd_s) * $overhead || $daemon_part >= 0.75 * $overhead"
+check crowd-keeps-to-budget "$all of $overhead, $daemon_part of it by the daemon" keeps_to_budget
 stop
 finish
