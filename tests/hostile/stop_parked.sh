@@ -114,7 +114,7 @@ arrange() { # KIND HOW
 	start_recording "$work/db" "$target" || return 1
 	# A burst is seen to begin and to end, or the last window might hold none on a busy machine.
 	sleep 1
-	within 300 not is_free && within 300 is_free || true
+	within 60 not is_free && within 60 is_free || true
 	why="it never slept with a tracer"
 	[ "$1$2" != tablebreakpoints ] || signal=HUP why="it never slept"
 	park "$signal" || return 1
