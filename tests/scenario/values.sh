@@ -121,8 +121,9 @@ check private "$(stat -c %a "$db")" test "$(stat -c %a "$db")" = 600
 
 # row FUNCTION ARG: of the table, its columns parted by one blank.
 row() { "$ctl" --db "$db" values | awk -v f="$1" -v a="$2" '$1 == f && $2 == a { $1 = $1; print }'; }
+# Each move to another CPU may change an LVP by one execution: `lvp-2` has the exact one.
 check table "$(row pushed 2)" eval \
-	'[[ $(row pushed 2) =~ ^pushed\ 2\ 200000\ (49.9|50.[01])%\ 100.0%\ (98|99).[0-9]%\ 0x(1000|2a)\ .*\ values$ ]]'
+	'[[ $(row pushed 2) =~ ^pushed\ 2\ 200000\ (49|50).[0-9]%\ 100.0%\ (98|99).[0-9]%\ 0x(1000|2a)\ .*\ values$ ]]'
 
 # A narrow table leaves out the last values, whole ones: what is left of two would read as one.
 narrow() { COLUMNS=100 LC_ALL=C "$ctl" --db "$db" values --top 4 | tr -s ' ' | grep '^pushed 1 '; }
@@ -185,25 +186,32 @@ fresh
 "$values" 200000000 >"$tmp/busy.out" &
 busy=$!
 runs "$busy" "$values" || not_ok running "the program did not start"
-record -p "$busy" --duration 1s --value pushed:1
-seen=$(figure pushed 1 executed)
+for seconds in 1 4 16 64; do # a busy machine lets it run for little of them
+	fresh
+	record -p "$busy" --duration ${seconds}s --value pushed:1
+	seen=$(figure pushed 1 executed)
+	[ "${seen:-0}" -le 1000 ] || break
+done
 check running "$seen" test "${seen:-0}" -gt 1000
 kill -9 "$busy"
 wait "$busy" 2>/dev/null || true
 busy=
 
 # ------------------------------------------------------------------ what is lost is counted
-# The daemon is stopped while the program runs: the ring fills, and each execution is either in the
+# The daemon is stopped before the program's first execution: the ring fills, and each is either in the
 # table or in a counter.
 fresh
-n=$(executions_in 5 400000) # the ring has room for some 100,000
-"$pathprofd" --record --quiet --db "$db" --value-sampler P1 --value pushed:1 -- "$values" "$n" \
-	>"$tmp/out" 2>"$tmp/err" &
+n=300000 # more than twice what the ring has room for
+mkfifo "$tmp/go"
+# shellcheck disable=SC2016 # for the inner shell
+"$pathprofd" --record --quiet --db "$db" --value-sampler P1 --value "$values:pushed:1" -- \
+	sh -c 'read -r _ <"$0" && exec "$@"' "$tmp/go" "$values" "$n" >"$tmp/out" 2>"$tmp/err" &
 daemon=$!
-is_running() { child=$(pgrep -P "$daemon" -x values); }
+is_there() { child=$(pgrep -P "$daemon" -x sh); }
 has_ended() { [[ $(cat "/proc/$child/stat") == *") Z "* ]]; }
-wait_for 60 is_running || not_ok lost "the program did not start: $(cat "$tmp/err")"
+wait_for 60 is_there || not_ok lost "the program did not start: $(cat "$tmp/err")"
 kill -STOP "$daemon"
+echo >"$tmp/go"
 wait_for 600 has_ended || not_ok lost "the program did not end"
 kill -CONT "$daemon"
 wait "$daemon" || true
@@ -240,7 +248,7 @@ busy=$!
 "$values" 30000000000 >/dev/null &
 recorded=$!
 runs "$busy" "$values" && runs "$recorded" "$values" || not_ok probed "the programs did not start"
-record -p "$recorded" --duration 120s --value pushed:1 &
+record -p "$recorded" --duration 1000s --value pushed:1 &
 recorder=$!
 check probed "no probe in the process recorded" wait_for 10 has_probe "$recorded"
 status=0
@@ -285,7 +293,11 @@ fresh
 "$tmp/calls" for-ever &
 busy=$!
 runs "$busy" libc.so.6 || not_ok library-of-process "the program did not start"
-record -p "$busy" --duration 2s --value malloc:1
+for seconds in 2 8 32; do
+	fresh
+	record -p "$busy" --duration ${seconds}s --value malloc:1
+	[ -z "$(top malloc 1)" ] || break
+done
 check library-of-process "$(top malloc 1) $(cat "$tmp/err")" eval '[[ $(top malloc 1) == "0x1092 "[1-9]* ]]'
 kill -9 "$busy"
 wait "$busy" 2>/dev/null || true
