@@ -18,10 +18,12 @@
 #include "common.h"
 #include "twin.h"
 
-#define EDGE       ((uint64_t)PATHPROF_PROFILE_EDGES << 48)
-#define CALL       ((uint64_t)PATHPROF_PROFILE_CALLS << 48)
-#define KEEP_BYTES (16u << 20)
-#define FALSIFIED  8 /* branches */
+#define EDGE        ((uint64_t)PATHPROF_PROFILE_EDGES << 48)
+#define CALL        ((uint64_t)PATHPROF_PROFILE_CALLS << 48)
+#define KEEP_BYTES  (16u << 20)
+#define FALSIFIED   8 /* branches */
+#define ENOUGH      100
+#define WAIT_MAX_MS 60000 /* a busy machine takes longer until enough windows came */
 
 struct twin {
 	struct pp_chain chain;
@@ -248,7 +250,8 @@ static int collect(struct check *check, const struct pathprof_kmod_chain *chain,
 		return -errno;
 	start.pid = (uint32_t)pid;
 	err = reader_start(check->reader, &start);
-	for (end_ms = now_ms() + ms; !err && now_ms() < end_ms;) {
+	end_ms = now_ms() + ms;
+	while (!err && now_ms() < end_ms + (check->windows < ENOUGH ? WAIT_MAX_MS : 0)) {
 		reader_wait(check->reader, 20);
 		reader_drain(check->reader, take, check);
 	}
