@@ -82,8 +82,9 @@ for kind in fifo device directory; do
 	check "program-$kind-not-opened" "$what" test -z "$what"
 done
 
-# Names of generated code: beside the daemon, for a process that runs some. What is opened is watched until two
-# windows are written that have samples in that code: its names are looked for as such a window ends.
+# Names of generated code: beside the daemon, for a process that runs some. What is opened is
+# watched until two windows are written that have samples in that code: its names are looked for as
+# such a window ends.
 program=$(for_neighbour "$hostile/jit_flood")
 start_beside
 seen_in="SELECT count(DISTINCT c.window) FROM clock_counts c JOIN processes p ON p.id = c.process

@@ -12,8 +12,8 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 unset DEBUGINFOD_URLS
 
-# Longer each time, until enough was seen: a busy machine gives few bursts, and where each instruction is a stop of
-# its own, 2 ms hold a fraction of a call.
+# Longer each time, until enough was seen: a busy machine gives few bursts, and where each
+# instruction is a stop of its own, 2 ms hold a fraction of a call.
 least=3000 known=0
 for seconds in 3 6 12 24 48 96 192 384; do
 	rm -f db db-*

@@ -12,7 +12,8 @@ trap 'for p in "${pids[@]}"; do kill -9 "$p" 2>/dev/null || true; done; cleanup'
 ticks_of() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
 stopped() { [[ $(awk '{ print $3 }' "/proc/$1/stat") == [Tt] ]]; }
 
-# pinned CPU COMMAND...: in the background, stopped when the command is what runs, and before it has run for long.
+# pinned CPU COMMAND...: in the background, stopped when the command is what runs, and before it has
+# run for long.
 pinned() {
 	taskset -c "$1" "${@:2}" >/dev/null 2>&1 &
 	pids+=($!)

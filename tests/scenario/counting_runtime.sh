@@ -116,8 +116,8 @@ else
 	not_ok "a handler that replaces the table it interrupts" "$(cat said out | head -n 1)"
 fi
 
-# A table that a region had is that of the next thread. One that was joined may still be on its way out
-# of the kernel when the next begins, which then has a region more: so again.
+# A table that a region had is that of the next thread. One that was joined may still be on its way
+# out of the kernel when the next begins, which then has a region more: so again.
 for _ in {1..20}; do
 	run threads 2 10
 	[ "$(stat -c %s counts/*.ppraw)" -gt $((4096 + 3 * (4096 + 28672))) ] || break

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # A verb that takes long says from the third second on that it is at work: here opening the database
-# takes five seconds, and until that is said. On a terminal the line is gone when the result is there, and what is over soon
-# says nothing.
+# takes five seconds, and until that is said. On a terminal the line is gone when the result is
+# there, and what is over soon says nothing.
 set -eu
 name=ctl_progress
 . "$(dirname "$0")/ctl_common.bash"

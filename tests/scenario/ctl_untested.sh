@@ -328,9 +328,9 @@ int main(int argc, char **argv)
 END
 ${CC:-gcc} -O0 -g -Wl,--build-id -o pairs pairs.c
 mark() { grep -n "/\* $1 \*/" pairs.c | cut -d: -f1; }
-# sampled DB BURSTS PROGRAM ROUNDS WORD...: one recording of so many bursts at least, in which the command
-# $enough finds what is looked for. How many a second has, and how long they are, depends on the machine
-# and on what else runs: with fewer the program does twice as many rounds.
+# sampled DB BURSTS PROGRAM ROUNDS WORD...: one recording of so many bursts at least, in which the
+# command $enough finds what is looked for. How many a second has, and how long they are, depends on
+# the machine and on what else runs: with fewer the program does twice as many rounds.
 enough=true
 sampled() {
 	local db=$1 least=$2 program=$3 rounds=$4
@@ -543,7 +543,8 @@ assert [x["redundant"] for x in r] == [x["adds"] == 0 for x in r], r' "$dir/got"
 
 # Samples of production.
 count same.paths p P e E c C l L
-# Segments of most functions are in them, and departures of two kinds, of a share that is above 0 for sure.
+# Segments of most functions are in them, and departures of two kinds, of a share that is above 0
+# for sure.
 is_rich() {
 	"$ctl" --db "$1" untested same.paths --binary app --unit segment --json >segments 2>"$dir/said" </dev/null &&
 		"$ctl" --db "$1" untested tests.paths --binary app --json >paths 2>"$dir/said" </dev/null &&

@@ -14,8 +14,8 @@ busy_ns() { awk '{ printf "%.0f", $1 + $2 }' "/proc/$busy/schedstat"; }
 
 run_ns() { awk '{ printf "%.0f", $1 }' "/proc/$busy/schedstat"; }
 
-# follow: microseconds of the clock and nanoseconds that the busy program has run, all the while. Nothing is
-# started for it: where that takes long it would keep a CPU busy, too.
+# follow: microseconds of the clock and nanoseconds that the busy program has run, all the while.
+# Nothing is started for it: where that takes long it would keep a CPU busy, too.
 mkfifo "$tmp/never"
 exec 7<>"$tmp/never"
 follow() {
@@ -63,7 +63,8 @@ measure() {
 # However many CPUs there are: the program pays a share of its own time. The first seconds take one
 # CPU to be busy, and half of that error is mended every two seconds: four seconds altogether.
 keeps_share() { true_that "$spent <= 0.021 * ($cpus + 4 / $measured_s)"; }
-# A daemon that takes most of the budget by itself, as on a slow machine, leaves the source a quarter.
+# A daemon that takes most of the budget by itself, as on a slow machine, leaves the source a
+# quarter.
 keeps_budget() { true_that "$ratio <= 0.021 || $own >= 0.75 * 0.02 && $ratio <= $own + 0.006"; }
 keeps_all() {
 	true_that "$share >= 0.9 && $spent / $(nproc) <= 0.021" && keeps_budget && keeps_share

@@ -116,8 +116,8 @@ kill_idle() {
 	return 1
 }
 
-# wait_for SECONDS COMMAND...: until it succeeds; five minutes at least, for machines on which a window of two
-# seconds lasts half a minute. Only what never comes takes as long.
+# wait_for SECONDS COMMAND...: until it succeeds; five minutes at least, for machines on which a
+# window of two seconds lasts half a minute. Only what never comes takes as long.
 wait_for() {
 	local end=$((SECONDS + ($1 > 300 ? $1 : 300)))
 	shift

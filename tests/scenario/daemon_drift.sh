@@ -90,13 +90,15 @@ else
 fi
 
 # replayed STREAK: when the windows since the kill make an alert fire that has seen so many windows
-# over the threshold before them. A window of few samples is no evidence to the rule, whatever it says.
+# over the threshold before them. A window of few samples is no evidence to the rule, whatever it
+# says.
 replayed() {
 	sql "SELECT w.end_ns, d.kl_low > 0.2 AND d.kl_corrected > 0.2 $of_lib 'before'
 		AND d.window_samples >= 50 AND w.id > $killed_window ORDER BY w.id" | awk -F '|' -v streak="$1" \
 		-v most="$windows_to_fire" '{ streak = $2 ? streak + 1 : 0 } streak == most { print $1; exit }'
 }
-# Killed once the alert is pending, and started again until it fires. A look that came late finds it firing.
+# Killed once the alert is pending, and started again until it fires. A look that came late finds it
+# firing.
 is_seen() { [ "$(alert use phase)" -ge 1 ]; }
 fires_after_kill() {
 	wait_for "$limit" is_seen 2>/dev/null || { not_ok pending "never"; return; }

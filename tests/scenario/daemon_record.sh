@@ -31,8 +31,8 @@ check not-executable "$status" test "$status" -eq 126
 rm -f "$db"*
 head -c 60000000 /dev/urandom >"$tmp/data"
 gzip_paths() { sql "SELECT count(*) FROM paths p JOIN binaries b ON b.id = p.binary WHERE b.name LIKE '%/gzip'"; }
-# more_than CNT COMMAND...: compresses until as many paths of gzip were seen; a busy machine gives few a time, and
-# where each instruction is a stop of its own, 2 ms hold few.
+# more_than CNT COMMAND...: compresses until as many paths of gzip were seen; a busy machine gives
+# few a time, and where each instruction is a stop of its own, 2 ms hold few.
 # Sets $paths and $status.
 more_than() {
 	local cnt=$1 end=$((SECONDS + 300))

@@ -24,7 +24,8 @@ check refused-in-status "$(status_of refused)" eval '[[ $(status_of refused) == 
 stop
 check refused-stops "status $stop_status" test "$stop_status" -eq 0
 
-# The planted fault: without the filter nothing of that is said. A stepper that comes late names its sampler late.
+# The planted fault: without the filter nothing of that is said. A stepper that comes late names its
+# sampler late.
 db=$tmp/all.db
 start --db "$db" --source step --overhead 20%
 names_sampler() { [ -n "$(status_of sampler)" ]; }

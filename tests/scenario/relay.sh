@@ -90,8 +90,8 @@ check slow-manager-is-told "$(cat "$tmp/manager")" wait_for 12 is_told 'alert /b
 check slow-metrics "$(cat "$tmp/get.err")" get_figures
 check slow-is-shown "$(cat "$tmp/metrics")" test "$(figure 'tell_queued{sink="webhook"}')" = 1
 check figures-of-pathprofd "$(cat "$tmp/metrics")" wait_for 60 is_up
-# What fires while a try of the webhook lasts reaches the others before that is given up; again where a
-# busy machine took as long.
+# What fires while a try of the webhook lasts reaches the others before that is given up; again
+# where a busy machine took as long.
 tries() { cat "$tmp/hook.$1" 2>/dev/null | wc -l; }
 is_trying() { [ "$(tries hangs)" -gt "$(tries left)" ]; }
 beside=no

@@ -25,9 +25,9 @@ free_port() {
 }
 
 # Receivers, each at a path of its own: for each message a line `STATUS BINARY` in the file of that
-# name, of an Alertmanager's `alert BINARY`. The file NAME.mode says what they do: 200, 503, hang until
-# the relay gives up. NAME.asked has a line for each try, NAME.hangs for each that hangs, and NAME.left
-# for each of these that was given up.
+# name, of an Alertmanager's `alert BINARY`. The file NAME.mode says what they do: 200, 503, hang
+# until the relay gives up. NAME.asked has a line for each try, NAME.hangs for each that hangs, and
+# NAME.left for each of these that was given up.
 python3 - "$tmp" <<-'END' 2>"$tmp/receiver.err" &
 	import http.server, json, os, sys
 	class Receiver(http.server.BaseHTTPRequestHandler):

@@ -111,8 +111,8 @@ bits = lambda p, q: p * math.log2(p / q) + (1 - p) * math.log2((1 - p) / (1 - q)
 a, b = map(float, sys.argv[3:])
 corrected, low = figures["kl_corrected_bits"], figures["kl_low_bits"]
 assert low == 0 or 2 * low - corrected <= max(bits(a, b), bits(b, a)), (corrected, low, a, b)
-# Several samples of a burst are worth fewer; where a step is dear, each burst has one or two. Of each path they are
-# a whole number, one at least.
+# Several samples of a burst are worth fewer; where a step is dear, each burst has one or two. Of
+# each path they are a whole number, one at least.
 most = [(0.9 if s["per_burst"] > 4 else 1.001) * s["samples"] + len(j["events"]) for s in sides]
 assert all(s["equal_samples"] < m for s, m in zip(sides, most)), most
 ' "${a%% *}" "${b%% *}" "$(cat "$1.truth")" "$(cat "$2.truth")" >"$tmp/said" 2>&1; then

@@ -66,8 +66,8 @@ finish() {
 }
 
 # The disturbance, a function, over one target or more, until there were so many cycles, bursts and what
-# $enough asks for. A target that came to its end before its debugger had started was too short here: the
-# next one lasts twice as long.
+# $enough asks for. A target that came to its end before its debugger had started was too short
+# here: the next one lasts twice as long.
 enough=true
 disturbed() { # NAME BURSTS_OPTIONS CYCLES FUNCTION ARGUMENTS...
 	local options=$2 wanted=$3 status before end=$((SECONDS + limit_s))

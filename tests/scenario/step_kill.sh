@@ -26,8 +26,8 @@ nice_of() { sed 's/.*) //' "/proc/$1/task/$2/stat" | cut -d' ' -f17; }
 all_cpus=$(affinity $$ $$)
 own_nice=$(nice_of $$ $$)
 
-# A thread that waits for a page or has just been let go is seen in another state for a moment, and a stepper
-# that was not there yet as its parent was looked at may have it for longer.
+# A thread that waits for a page or has just been let go is seen in another state for a moment, and
+# a stepper that was not there yet as its parent was looked at may have it for longer.
 runs_soon() { # TASK'S DIRECTORY
 	for _ in $(seq 15000); do
 		grep -q '^State:.[RS]' "$1/status" && grep -q '^TracerPid:.0$' "$1/status" && return

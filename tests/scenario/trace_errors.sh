@@ -99,7 +99,8 @@ run --limit 10000000 -o trace -- sh -c 'i=0; while [ $i -lt 200 ]; do (:); i=$((
 traces limit_of_many 7 500 1
 ! grep -qi limit err || not_ok trace_errors_limit_of_many "says '$(head -c 200 err)'"
 
-# The tracer goes by SIGKILL: what it wrote reads, and the program, which would never end, does not stay behind.
+# The tracer goes by SIGKILL: what it wrote reads, and the program, which would never end, does not
+# stay behind.
 rm -f trace
 while cat numbers 2>/dev/null; do :; done | "$tracer" -q -o trace -- gzip -c >out 2>err &
 victim=$!

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What an exact trace costs: CPU time against that of the emulator alone on the same machine, and bits a
-# transfer, of gzip over 10 MB of made-up text. The bound on time is loose; the figure is printed.
+# What an exact trace costs: CPU time against that of the emulator alone on the same machine, and
+# bits a transfer, of gzip over 10 MB of made-up text. The bound on time is loose; the figure is
+# printed.
 set -eu
 . "$(dirname "$0")/trace_common.bash"
 trace_needs "$tracer" "$dump"

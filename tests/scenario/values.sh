@@ -198,8 +198,8 @@ wait "$busy" 2>/dev/null || true
 busy=
 
 # ------------------------------------------------------------------ what is lost is counted
-# The daemon is stopped before the program's first execution: the ring fills, and each is either in the
-# table or in a counter.
+# The daemon is stopped before the program's first execution: the ring fills, and each is either in
+# the table or in a counter.
 fresh
 n=300000 # more than twice what the ring has room for
 mkfifo "$tmp/go"
