@@ -109,11 +109,6 @@ begin=${EPOCHREALTIME/./}
 record --value pushed:1 --value pushed:2 -- "$values" "$n" >"$tmp/out" || status=$?
 # of an execution, which is probed for both parameters: from 2 us to 200, by what a trap costs here
 execution_ns=$(((${EPOCHREALTIME/./} - begin) * 1000 / n))
-# executions_in SECONDS LEAST: how many take so long, about.
-executions_in() {
-	local cnt=$(($1 * 1000000000 / execution_ns))
-	echo $((cnt < $2 ? $2 : cnt < 2000000 ? cnt : 2000000))
-}
 check exit-status "$status: $(cat "$tmp/err")" test "$status" -eq 0
 check output-unchanged "differs" cmp -s "$tmp/alone" "$tmp/out"
 known default
@@ -165,7 +160,8 @@ check stepped-said "$(cat "$tmp/err")" grep -q 'expensive to probe' "$tmp/err"
 record --value stepped:1 -- "$values" 10000 >"$tmp/out"
 check recordings-add-up "$(figure stepped 1 executed)" test "$(figure stepped 1 executed)" = 30000
 fresh
-n=$(executions_in 8 100000)
+n=$((8000000000 / execution_ns)) # with one parameter some four seconds
+n=$((n < 100000 ? 100000 : n < 2000000 ? n : 2000000))
 "$pathprofd" --record --quiet --db "$db" --window 1 --value pushed:1 -- "$values" "$n" >"$tmp/out"
 windows=$(sql "SELECT count(*) FROM value_counts WHERE executed > 0")
 check windows "$windows" test "$windows" -gt 1
