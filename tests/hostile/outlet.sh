@@ -95,10 +95,9 @@ for ((i = 0; i < seconds; i++)); do
 done
 wait "${others[-1]}"
 crowded=$(cat "$tmp/crowded")
-# The relay waits for an answer for five seconds, for which a busy machine may stand still now and
-# then.
+# The relay waits for an answer for five seconds, for which a busy machine may stand still once.
 check relay-gets-figures "$got of $asked: $(tail -n 1 "$tmp/get.err") $(head -n 3 "$tmp/metrics")" \
-	test $((4 * got)) -ge $((3 * asked))
+	test "$got" -ge $((asked - 1))
 check relay-goes-on-following "$(tail -n 3 "$tmp/notified")" \
 	eval 'follows && [ "$(lost)" -eq "$was_lost" ]'
 check cpu-bounded "$crowded % of a CPU, $quiet % without the crowd" \
