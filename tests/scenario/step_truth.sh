@@ -32,6 +32,7 @@ kinds=(
 
 # Without them a call ends the window; the figure "single" comes too late to tell of a quick run.
 no_breakpoints=$("$build/tests/tools/machine_lacks" | grep -x breakpoints || true)
+[ -z "$no_breakpoints" ] || echo "# no breakpoint strikes here: the way through calls is not judged"
 
 # Adds a file of bursts, each held until it is as long as it should be: where every instruction is a
 # stop of its own, 10 ms are few of them, and many such bursts hold no branch. The command's own
