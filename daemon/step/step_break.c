@@ -28,7 +28,6 @@
 
 #define DEBUG_REGISTER(n) offsetof(struct user, u_debugreg[n])
 #define DR7_LOCAL(n)      (1ul << (2 * (n)))
-#define PROBE_WAIT_MS     500
 #define ORPHAN_WAIT_MS    500
 #define KILLED_WAIT_MS    200
 /* One thread may be out of reach; of several in a row it is worth asking why. */
@@ -273,22 +272,17 @@ static bool wait_for(pid_t pid, int timeout_ms, int *ret_status)
 	return false;
 }
 
-static bool wait_stopped(pid_t pid, int timeout_ms)
-{
-	int status;
-
-	return wait_for(pid, timeout_ms, &status) && WIFSTOPPED(status);
-}
-
 static void __attribute__((noinline)) landmark(void)
 {
 	__asm__ volatile("nop");
 }
 
-/* A child that executes the landmark a thousand times a second, which costs little CPU time. */
+/*
+ * A child stops, executes the landmark, and stops again: where the second stop is the first that is
+ * seen, the landmark was passed, however slow the machine.
+ */
 static pid_t start_child(void)
 {
-	const struct timespec pause = {0, 1000000};
 	pid_t parent = getpid();
 	pid_t child = fork();
 	sigset_t none;
@@ -298,13 +292,26 @@ static pid_t start_child(void)
 		sigemptyset(&none);
 		sigprocmask(SIG_SETMASK, &none, NULL);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		while (getppid() == parent) {
+		if (getppid() == parent && !ptrace(PTRACE_TRACEME, 0, NULL, NULL)) {
+			raise(SIGSTOP);
 			landmark();
-			nanosleep(&pause, NULL);
+			raise(SIGSTOP);
 		}
 		_exit(0);
 	}
 	return child;
+}
+
+/* Its end, in the place of a stop, stays to be waited for. */
+static bool stops_by(pid_t child, int signal)
+{
+	siginfo_t info = {0};
+	int r;
+
+	do
+		r = waitid(P_PID, (id_t)child, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL);
+	while (r < 0 && errno == EINTR);
+	return !r && info.si_code == CLD_TRAPPED && info.si_status == signal;
 }
 
 /* Sets a breakpoint at the landmark of a stopped child and sees whether it strikes there. */
@@ -318,7 +325,7 @@ static bool strikes(pid_t child, enum pp_step_break_kind kind)
 
 	pp_step_break_open(&b, kind, child);
 	if (b.cnt && pp_step_break_set(&b, &address, 1) &&
-	    !ptrace(PTRACE_CONT, child, NULL, NULL) && wait_stopped(child, PROBE_WAIT_MS))
+	    !ptrace(PTRACE_CONT, child, NULL, NULL) && stops_by(child, SIGTRAP))
 		found = !ptrace(PTRACE_GETREGS, child, NULL, &regs) && regs.rip == address &&
 			!ptrace(PTRACE_GETSIGINFO, child, NULL, &info) &&
 			pp_step_break_is_ours(&info);
@@ -329,13 +336,11 @@ static bool strikes(pid_t child, enum pp_step_break_kind kind)
 static bool works(enum pp_step_break_kind kind)
 {
 	pid_t child = start_child();
-	bool found = false;
+	bool found;
 
 	if (child < 0)
 		return false;
-	if (!ptrace(PTRACE_SEIZE, child, NULL, NULL) &&
-	    !ptrace(PTRACE_INTERRUPT, child, NULL, NULL) && wait_stopped(child, PROBE_WAIT_MS))
-		found = strikes(child, kind);
+	found = stops_by(child, SIGSTOP) && strikes(child, kind);
 	kill(child, SIGKILL);
 	while (waitpid(child, NULL, __WALL) < 0 && errno == EINTR)
 		;
