@@ -23,12 +23,13 @@
 #include "base/progress.h"
 #include "pathprof/foreign.h"
 
-#define LOOK_NS    250000000
-#define SILENT_S   5
-#define READ_S     120
-#define MEMORY_MAX (UINT64_C(4) << 30)
-#define NAME_BYTES 4096
-#define ERASE_LINE "\r\033[K"
+#define LOOK_NS      250000000
+#define SILENT_S     5
+#define SILENT_LOOKS (SILENT_S * (CTL_NS_PER_S / LOOK_NS))
+#define READ_S       120
+#define MEMORY_MAX   (UINT64_C(4) << 30)
+#define NAME_BYTES   4096
+#define ERASE_LINE   "\r\033[K"
 
 /* Memory of both: the child writes, the keeper reads. */
 struct seen {
@@ -47,9 +48,10 @@ struct keeper {
 	int64_t begin_ns, say_ns; /* when it is said next */
 	bool live;                /* standard error is a terminal */
 
-	/* The child's state at the last look, and since when. */
+	/* The child's state at the last look, and in how many before it was the same. */
 	char doing[256];
-	int64_t doing_ns, doing_cpu_ns;
+	int64_t doing_cpu_ns;
+	unsigned int same_cnt;
 	char last_file[NAME_BYTES];
 	int64_t file_cpu_ns;
 
@@ -210,18 +212,21 @@ static int64_t cpu_of_child_ns(const struct keeper *keeper)
 	return clock_getcpuclockid(keeper->child, &clock) ? 0 : (int64_t)pp_clock_ns(clock);
 }
 
-/* For how long the child has slept in one call: the next one of the same kind takes CPU time. */
-static int64_t stuck_ns(struct keeper *keeper)
+/*
+ * Looks that found the child asleep in the same call as the one before: the next call of the kind
+ * takes CPU time. Looks are counted, for time goes by while both are suspended or get no CPU.
+ */
+static unsigned int same_looks(struct keeper *keeper)
 {
 	_cleanup_free_ char *doing = sleeps(keeper) ? read_of(keeper, "syscall") : NULL;
 	int64_t cpu_ns = cpu_of_child_ns(keeper);
 
-	if (!doing || strcmp(doing, keeper->doing) != 0 || cpu_ns != keeper->doing_cpu_ns) {
-		snprintf(keeper->doing, sizeof(keeper->doing), "%s", doing ? doing : "");
-		keeper->doing_ns = now_ns();
-		keeper->doing_cpu_ns = cpu_ns;
-	}
-	return now_ns() - keeper->doing_ns;
+	if (doing && !strcmp(doing, keeper->doing) && cpu_ns == keeper->doing_cpu_ns)
+		return ++keeper->same_cnt;
+	snprintf(keeper->doing, sizeof(keeper->doing), "%s", doing ? doing : "");
+	keeper->doing_cpu_ns = cpu_ns;
+	keeper->same_cnt = 0;
+	return 0;
 }
 
 /* CPU time that went into the file in hand. */
@@ -367,7 +372,7 @@ static int judge(struct keeper *keeper)
 {
 	char name[NAME_BYTES];
 
-	if (stuck_ns(keeper) >= SILENT_S * CTL_NS_PER_S && waits_for(keeper, keeper->doing, name)) {
+	if (same_looks(keeper) >= SILENT_LOOKS && waits_for(keeper, keeper->doing, name)) {
 		give_up(keeper);
 		return ctl_fail("%s: does not answer (after %d s)", name, SILENT_S);
 	}
