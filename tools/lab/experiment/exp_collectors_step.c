@@ -10,9 +10,9 @@
  * (what is left is chance and windows' shortness) and over instructions (a clock without the
  * machine's stalls).
  *
- * Workload: a program of a second or less, run whole again and again until enough windows were
- * taken. One program at a time: the collector shares its processor. Whatever takes longer than two
- * seconds says so while it lasts.
+ * Workload: a program of a second or less, run whole again and again for the seconds of its
+ * setting. One program at a time: the collector shares its processor. Whatever takes longer than
+ * two seconds says so while it lasts.
  */
 #include <errno.h>
 #include <fcntl.h>
