@@ -165,6 +165,7 @@ static void name_mapped_at(void *address)
 		pause();
 		_exit(0);
 	}
+	close(ready[1]);
 	CU_ASSERT_EQUAL(read(ready[0], &c, 1), 1);
 	desk_init(&d);
 	job = job_of(&binary);
@@ -176,7 +177,6 @@ static void name_mapped_at(void *address)
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	close(ready[0]);
-	close(ready[1]);
 	desk_release(&d);
 }
 
@@ -184,7 +184,7 @@ static void name_mapped_at(void *address)
 static void test_mapped_file(void)
 {
 	name_mapped_at((void *)0x7e0000000000);
-	name_mapped_at((void *)0x400000);
+	name_mapped_at((void *)0x200000);
 }
 
 static const struct unit_test tests[] = {
