@@ -38,6 +38,17 @@ struct request {
 
 /* ---------------------------------------------------------------- answers */
 
+/*
+ * Who may not ask, or finds no room, leaves the place to others. Whoever made a mistake goes on:
+ * the next handshake would take the hub more than ten refusals. A body that was not read to its end
+ * closes the connection in any case, which libmicrohttpd sees to.
+ */
+static bool ends_connection(unsigned int status)
+{
+	return status == MHD_HTTP_FORBIDDEN || status == MHD_HTTP_TOO_MANY_REQUESTS ||
+	       status >= MHD_HTTP_INTERNAL_SERVER_ERROR;
+}
+
 /* bytes are this function's from here on; NULL: there was no memory for them. */
 static enum MHD_Result send_bytes(struct MHD_Connection *connection, unsigned int status,
 				  const char *type, void *bytes, size_t len)
@@ -54,7 +65,7 @@ static enum MHD_Result send_bytes(struct MHD_Connection *connection, unsigned in
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
 	if (status == MHD_HTTP_SERVICE_UNAVAILABLE || status == MHD_HTTP_TOO_MANY_REQUESTS)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, RETRY_AFTER_S);
-	if (status >= 400)
+	if (ends_connection(status))
 		MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 	r = MHD_queue_response(connection, status, response);
 	MHD_destroy_response(response);
