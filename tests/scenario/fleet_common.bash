@@ -29,7 +29,7 @@ await_hub() {
 # gives few a run, and four times as many paths in them, of which a burst by single steps holds few.
 record_bursts() {
 	for _ in $(seq 100); do
-		"$ctl" record -o "$2" --overhead 20% --hold 10ms --no-report -- "${@:3}" >/dev/null 2>said ||
+		"$ctl" record -o "$2" --overhead 90% --hold 10ms --no-report -- "${@:3}" >/dev/null 2>said ||
 			{ not_ok record "$(tail -n 1 said)"; exit 1; }
 		[ "$(sqlite3 "$2" 'SELECT min((SELECT coalesce(sum(bursts), 0) FROM windows),
 			(SELECT coalesce(sum(samples), 0) / 4 FROM path_counts))')" -lt "$1" ] || return 0
