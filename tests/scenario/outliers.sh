@@ -5,7 +5,8 @@
 set -eu
 name=outliers
 . "$(dirname "$0")/ctl_common.bash"
-ctl=$BUILD/tests/pathprofctl-san
+. "$(dirname "$0")/../rounds.bash"
+ctl=$BUILD/$(rounds bin/pathprofctl tests/pathprofctl-san)
 export ASAN_OPTIONS=detect_leaks=0
 for tool in sqlite3 python3; do
 	command -v $tool >/dev/null || { echo "skip $name: no $tool" && exit 0; }
