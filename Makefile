@@ -112,6 +112,12 @@ $(BUILD)/gen/schema.c: $(SCHEMA)
 	    sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' $$f; echo ,; done; \
 	  echo 'NULL};'; } > $@
 
+# So does the script of `pathprof-hub demo`.
+$(BUILD)/gen/hub_demo.c: tools/hub/demo.sh
+	@mkdir -p $(@D)
+	$(call say,GEN,$@){ echo 'extern const char hub_demo_script[];'; echo 'const char hub_demo_script[] ='; \
+	  sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' $<; echo ';'; } > $@
+
 # Messages of protobuf, as C: gen/NAME.pb-c.[ch] of NAME.proto.
 MESSAGES := libprofile/src/export/pprof.proto schema/wire/parcel.proto
 message_objects = $(patsubst %.proto,$(BUILD)/$(1)/%.pb-c.o,$(notdir $(MESSAGES)))
@@ -177,7 +183,7 @@ $(BUILD)/tests/pathprofctl-san: $(call obj,san,$(CTL_SRC)) $(LIB_SAN)
 	$(call link,$(SAN)) -liberty
 $(BUILD)/bin/pathprof-trace: $(call obj,obj,$(TRACE_SRC)) $(LIB)
 	$(call link)
-$(BUILD)/bin/pathprof-hub: $(call obj,obj,$(HUB_SRC) $(SHARED_SRC)) $(LIB)
+$(BUILD)/bin/pathprof-hub: $(call obj,obj,$(HUB_SRC) $(SHARED_SRC)) $(BUILD)/obj/hub_demo.o $(LIB)
 	$(call link) $(NETWORK_LIBS) -lgnutls
 
 # Loaded by the emulator: nothing of ours but the core's headers.
@@ -321,7 +327,7 @@ run: need-build
 ## run-fleet: builds, and shows a fleet on this machine: a hub and three hosts
 run-fleet: need-build
 	@$(MAKE) --no-print-directory -j2 all
-	@BUILD=$(BUILD) tools/fleet-demo
+	@$(BUILD)/bin/pathprof-hub demo
 
 # make's own name only where another make is started: a dry run does carry out such a line.
 ## test: unit tests and rules of the house, for every commit: two minutes

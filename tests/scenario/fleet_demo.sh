@@ -1,12 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The fleet on one machine, as `make run-fleet` shows it: three hosts are at the hub, with what each of
+# The fleet on one machine, as `pathprof-hub demo` and `make run-fleet` show it: three hosts are at the hub, with what each of
 # them recorded, and the commands that it ends with work.
 set -u
 name=fleet_demo
 . "$(dirname "$0")/../own_processes.bash"
-export BUILD=$(realpath "${BUILD:-build}")
-demo=$(realpath "$(dirname "$0")/../../tools/fleet-demo")
+build=$(realpath "${BUILD:-build}")
 export TMPDIR=$(mktemp -d)
 cd "$TMPDIR" || exit 1
 made=
@@ -15,7 +14,7 @@ failed=0
 ok() { echo "ok $name: $1"; }
 not_ok() { echo "not ok $name: $1: $2"; failed=1; }
 
-timeout 1500 "$demo" >said 2>&1 && ok "it ends well" || not_ok "it ends well" "$(tail -n 2 said | paste -sd ' ')"
+timeout 1500 "$build/bin/pathprof-hub" demo >said 2>&1 && ok "it ends well" || not_ok "it ends well" "$(tail -n 2 said | paste -sd ' ')"
 made=$(sed -n 's/^What was made is in \([^ ]*\): .*/\1/p' said)
 [ -n "$made" ] && [ -e "$made/fleet.db" ] && ok "what it made is there" || { not_ok "what it made" "$(tail -n 1 said)"; exit 1; }
 hosts=$(sqlite3 "$made/fleet.db" "SELECT group_concat(host, ' ') FROM (SELECT host FROM parcels GROUP BY host ORDER BY host)")

@@ -9,6 +9,7 @@
  *     send    what a host does: asks what the hub has, and sends what it lacks
  *     fetch   what a reader does: gets what hosts ran, summed up, as a database
  *     ca, enrol   a private authority and certificates, for fleets that have none of their own
+ *     demo    all of it on one machine, by a script that runs these and pathprofctl
  *
  * The protocol is in docs/fleet.md.
  */
@@ -63,6 +64,7 @@ int hub_send(const struct hub_options *options);
 int hub_fetch(const struct hub_options *options);
 int hub_ca(const struct hub_options *options);
 int hub_enrol(const struct hub_options *options);
+int hub_demo(const struct hub_options *options);
 
 /* One line on standard error. hub_fail() returns HUB_FAILURE, hub_usage() HUB_USAGE. */
 int hub_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -15,7 +15,7 @@ static const struct {
 	int (*run)(const struct hub_options *options);
 } verbs[] = {
 	{"serve", hub_serve}, {"judge", hub_judge}, {"pgo", hub_pgo},     {"send", hub_send},
-	{"fetch", hub_fetch}, {"ca", hub_ca},       {"enrol", hub_enrol},
+	{"fetch", hub_fetch}, {"ca", hub_ca},       {"enrol", hub_enrol}, {"demo", hub_demo},
 };
 
 /* ---------------------------------------------------------------- what is said */

@@ -120,7 +120,8 @@ void hub_options_help(void)
 	     "        [--hosts FILE] [--build BUILDID]\n"
 	     "  ca    DIRECTORY               makes a certificate authority there\n"
 	     "  enrol DIRECTORY NAME          makes a host's certificate\n"
-	     "        [--days DAYS] [--reader] [--tenant NAME] [--server --address LIST]\n");
+	     "        [--days DAYS] [--reader] [--tenant NAME] [--server --address LIST]\n"
+	     "  demo                          shows a hub and three hosts on this machine\n");
 	pp_options_help(rows, stdout);
 	puts("\n"
 	     "To begin with:\n"
@@ -141,8 +142,8 @@ int hub_options_parse(struct hub_options *ret_options, int argc, char **argv)
 		options.verb = argv[operands++];
 	else if (!options.help && !options.version)
 		return hub_usage(&options,
-				 "a verb is needed: serve, judge, pgo, send, fetch, ca or "
-				 "enrol");
+				 "a verb is needed: serve, judge, pgo, send, fetch, ca, enrol "
+				 "or demo");
 	options.argc = argc - operands;
 	options.argv = argv + operands;
 	*ret_options = options;

@@ -1,11 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A fleet on one machine: a hub, three hosts that record a program each, and what the hub then knows of
-# them. Two hosts compress alike, the third another way. Behind `make run-fleet`. What it made stays in a
-# directory, for the commands that it ends with.
+# them. Two hosts compress alike, the third another way. `pathprof-hub demo` holds it and gives it the
+# directory that its programs lie in. What it made stays in a directory, for the commands that it ends with.
 set -eu
-bin=$(realpath "${BUILD:-build}")/bin
-sources=$(cd "$(dirname "$0")/.." && pwd)
+bin=$1
 work=$(mktemp -d "${TMPDIR:-/tmp}/pathprof-fleet.XXXXXX")
 hub=
 finish() {
@@ -26,7 +25,7 @@ for host in web1 web2 web3; do "$bin/pathprof-hub" enrol ca $host; done
 ls ca
 
 say 'three hosts record'
-find "$sources" -name '*.[ch]' -type f | sort | head -n 400 | xargs cat >text
+cat "$bin"/pathprof* | head -c 4000000 >text
 # Each host works for so much CPU time, however quick the machine is: outliers wants 50 samples of a host.
 cat >work <<'END'
 cpu_s() { read -r line </proc/$$/stat; set -- $line; echo $((${16} / 100)); }
