@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The fleet on one machine, as `pathprof-hub demo` and `make run-fleet` show it: three hosts are at the hub, with what each of
-# them recorded, and the commands that it ends with work.
+# The fleet on one machine, as `pathprof-hub demo` and `make run-fleet` show it: three hosts are at the
+# hub, with what each of them recorded, and the commands that it ends with work.
 set -u
 name=fleet_demo
 . "$(dirname "$0")/../own_processes.bash"
@@ -29,5 +29,7 @@ while read -r words; do
 	eval "$words" >out 2>&1 || not_ok "$words" "$(tail -n 1 out)"
 	tried=$((tried + 1))
 done < <(sed -n 's/^  \(.*\/pathprof.*\)/\1/p' said)
+mkdir alone && cp "$build/bin/pathprof-hub" alone
+! alone/pathprof-hub demo >out 2>&1 && grep -q "^pathprof-hub: demo: .*/alone/pathprofctl: No such file" out && ok "it says what it lacks" || not_ok "without pathprofctl" "$(tail -n 1 out)"
 [ "$tried" -eq 3 ] && ok "$tried commands to try" || not_ok "commands to try" "$tried of 3"
 exit $failed

@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -132,4 +134,21 @@ void hub_child_be_modest(size_t memory_bytes)
 	}
 	(void)setrlimit(RLIMIT_AS, &memory);
 	(void)setpriority(PRIO_PROCESS, 0, 19);
+}
+
+bool hub_child_find(const char *name, char *ret_path, size_t size)
+{
+	char self[PATH_MAX];
+	ssize_t len = readlink(SELF, self, sizeof(self) - 1);
+	const char *slash;
+	int n;
+
+	if (len <= 0)
+		return false;
+	self[len] = '\0';
+	slash = strrchr(self, '/');
+	if (!slash)
+		return false;
+	n = snprintf(ret_path, size, "%.*s/%s", (int)(slash - self), self, name);
+	return n > 0 && (size_t)n < size;
 }

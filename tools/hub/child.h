@@ -37,6 +37,8 @@ enum hub_child_state hub_child_follow(struct hub_child *child, uint64_t most_ns,
 /* Descriptor to wait for; -1: there is no child. */
 int hub_child_fd(const struct hub_child *child);
 void hub_child_release(struct hub_child *child);
+/* The path of another program of this project, which lies beside this one. False: it is unknown. */
+bool hub_child_find(const char *name, char *ret_path, size_t size);
 
 /* In the child: behind everything else, and never the reason for which something else lacks memory.
  */

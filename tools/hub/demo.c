@@ -3,31 +3,27 @@
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "hub.h"
 
-/* Made of demo.sh when this is built. */
+/* The build makes it of demo.sh. */
 extern const char hub_demo_script[];
 
 int hub_demo(const struct hub_options *options)
 {
-	char own[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", own, sizeof(own) - 1);
-	char *slash;
+	char ctl[PATH_MAX];
 
 	if (options->argc > 0)
 		return hub_usage(options, "no operand is wanted: %s", options->argv[0]);
-	if (len < 0)
-		return hub_fail("/proc/self/exe: %s", strerror(errno));
-	own[len] = '\0';
-	/* pathprofctl lies beside it */
-	slash = strrchr(own, '/');
-	if (slash)
-		*slash = '\0';
+	if (!hub_child_find("pathprofctl", ctl, sizeof(ctl)))
+		return hub_fail("demo: it is unknown where this program lies: is /proc mounted?");
+	if (access(ctl, X_OK) < 0)
+		return hub_fail("demo: %s: %s; the demonstration records with it", ctl,
+				strerror(errno));
 	signal(SIGPIPE, SIG_DFL);
-	execl("/bin/sh", "sh", "-c", hub_demo_script, "pathprof-hub", own, (char *)NULL);
+	execl("/bin/sh", "sh", "-c", hub_demo_script, "pathprof-hub", ctl, (char *)NULL);
 	return hub_fail("/bin/sh: %s", strerror(errno));
 }

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A fleet on one machine: a hub, three hosts that record a program each, and what the hub then knows of
 # them. Two hosts compress alike, the third another way. `pathprof-hub demo` holds it and gives it the
-# directory that its programs lie in. What it made stays in a directory, for the commands that it ends with.
+# path of pathprofctl. What it made stays in a directory, for the commands that it ends with.
 set -eu
-bin=$1
+bin=$(dirname "$1")
 work=$(mktemp -d "${TMPDIR:-/tmp}/pathprof-fleet.XXXXXX")
 hub=
 finish() {

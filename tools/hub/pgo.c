@@ -206,24 +206,6 @@ static int sum_up(void *context, struct pathprof_store *to, struct pathprof_erro
 
 /* ---------------------------------------------------------------- written by pathprofctl */
 
-static bool beside_self(char *ret_path, size_t size)
-{
-	char self[PATH_BYTES];
-	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
-	int n;
-
-	if (len <= 0)
-		return false;
-	self[len] = 0;
-	slash = strrchr(self, '/');
-	if (!slash)
-		return false;
-	*slash = 0;
-	n = snprintf(ret_path, size, "%s/pathprofctl", self);
-	return n > 0 && (size_t)n < size;
-}
-
 /* The file of the build, where the operator keeps files: DIR/ab/cdef..., as in .build-id. */
 static bool kept_file(const struct pgo *pgo, char *ret_path, size_t size)
 {
@@ -334,7 +316,7 @@ static int write_profile(struct pgo *pgo)
 	int status = 0;
 	pid_t pid;
 
-	if (!beside_self(program, sizeof(program)))
+	if (!hub_child_find("pathprofctl", program, sizeof(program)))
 		return hub_fail("no place for pathprofctl");
 	find_file(pgo);
 	pid = fork();
