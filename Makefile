@@ -103,20 +103,23 @@ $(BUILD)/san/%.o: $(BUILD)/gen/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) $(SAN) -U_FORTIFY_SOURCE -c -o $@ $<
 
+# Lines of a file as strings of C.
+c_strings := sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/'
+
 # The migrations travel inside the programs: one string a file, in order of name.
 $(BUILD)/gen/schema.c: $(SCHEMA)
 	@mkdir -p $(@D)
 	$(call say,GEN,$@){ echo '#include <stddef.h>'; echo '#include "pathprof/schema.h"'; \
 	  echo 'const char *const pathprof_schema_sqlite[] = {'; \
 	  for f in $(SCHEMA); do \
-	    sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' $$f; echo ,; done; \
+	    $(c_strings) $$f; echo ,; done; \
 	  echo 'NULL};'; } > $@
 
-# So does the script of `pathprof-hub demo`.
+# The script of `pathprof-hub demo` travels inside that program.
 $(BUILD)/gen/hub_demo.c: tools/hub/demo.sh
 	@mkdir -p $(@D)
 	$(call say,GEN,$@){ echo 'extern const char hub_demo_script[];'; echo 'const char hub_demo_script[] ='; \
-	  sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' $<; echo ';'; } > $@
+	  $(c_strings) $<; echo ';'; } > $@
 
 # Messages of protobuf, as C: gen/NAME.pb-c.[ch] of NAME.proto.
 MESSAGES := libprofile/src/export/pprof.proto schema/wire/parcel.proto
@@ -176,8 +179,8 @@ $(BUILD)/bin/pathprof-relay: $(call obj,obj,$(RELAY_SRC) tools/relay/main.c $(SH
 	$(call link) $(NETWORK_LIBS)
 $(BUILD)/bin/pathprofctl: $(call obj,obj,$(CTL_SRC)) $(LIB)
 	$(call link) -liberty
-# For tests: what reads foreign stores and files, under the sanitizers. It lies at a fixed address, for
-# to relocate all that the sanitizers describe takes a third of the time of its start.
+# pathprofctl under the sanitizers, for tests. It lies at a fixed address: relocating what the sanitizers
+# describe would take a third of the time of its start.
 $(BUILD)/tests/pathprofctl-san: LDFLAGS := $(patsubst -pie,-no-pie,$(LDFLAGS))
 $(BUILD)/tests/pathprofctl-san: $(call obj,san,$(CTL_SRC)) $(LIB_SAN)
 	$(call link,$(SAN)) -liberty

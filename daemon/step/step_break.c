@@ -278,8 +278,8 @@ static void __attribute__((noinline)) landmark(void)
 }
 
 /*
- * A child stops, executes the landmark, and stops again: where the second stop is the first that is
- * seen, the landmark was passed, however slow the machine.
+ * A child that stops, executes the landmark, and stops again. A breakpoint that strikes stops it in
+ * between; the second stop says that none did, however slow the machine is.
  */
 static pid_t start_child(void)
 {
@@ -302,7 +302,8 @@ static pid_t start_child(void)
 	return child;
 }
 
-/* Its end, in the place of a stop, stays to be waited for. */
+/* Whether the child's next stop is by this signal. A child that ended instead is not reaped here.
+ */
 static bool stops_by(pid_t child, int signal)
 {
 	siginfo_t info = {0};

@@ -362,13 +362,13 @@ answer 200 "its own store" "${one[@]}" "$have"
 answer 200 "another host's store" "${two[@]}" "$have"
 answer 400 "a slot that is none" "${one[@]}" "$have&slot=-300"
 answer 200 "a slot of which nothing is there" "${one[@]}" "$have&slot=300"
-# Who erred asks on over the same handshake, also with a body; who may not ask makes room for others.
+# A client that made a mistake keeps its connection, also after a body; a client that may not ask loses it.
 head -c 200 "$parcel" >cut
 handshakes() { curl -s --cacert ca/ca.pem -o got -o got -w '%{http_code} %{num_connects} ' "$@"; }
 took="$(handshakes "${one[@]}" "$have&slot=-300" "$have&slot=300")$(handshakes "${one[@]}" --data-binary @cut "$url/v1/parcels" "$url/v1/parcels")"
-[ "$took" = '400 1 200 0 400 1 400 0 ' ] && ok "a mistake takes no second handshake" || not_ok "handshakes after a mistake" "$took"
+[ "$took" = '400 1 200 0 400 1 400 0 ' ] && ok "a client keeps its connection after a mistake" || not_ok "a connection after a mistake" "$took"
 took=$(handshakes "$have" "$have")
-[ "$took" = '403 1 403 1 ' ] && ok "who is nobody takes one each time" || not_ok "nobody's handshakes" "$took"
+[ "$took" = '403 1 403 1 ' ] && ok "a client without a certificate loses it" || not_ok "connections without a certificate" "$took"
 reader=(--cert ca/reader.pem --key ca/reader-key.pem)
 profile=$url/v1/profile?store=$(id_of host1.db)
 answer 200 "a reader reads" "${reader[@]}" "$profile"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # pathprofctl outliers over databases of made-up hosts: of 24 hosts whose paths scatter, the one whose flow
 # moved is named and no other; of three, the odd one; a host with another build; one with few samples.
+# The program runs under the sanitizers in check-all.
 set -eu
 name=outliers
 . "$(dirname "$0")/ctl_common.bash"

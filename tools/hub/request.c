@@ -39,9 +39,9 @@ struct request {
 /* ---------------------------------------------------------------- answers */
 
 /*
- * Who may not ask, or finds no room, leaves the place to others. Whoever made a mistake goes on:
- * the next handshake would take the hub more than ten refusals. A body that was not read to its end
- * closes the connection in any case, which libmicrohttpd sees to.
+ * A client that may not ask, or finds no room, loses its connection to others. A client that made a
+ * mistake keeps it: another handshake would cost the hub as much as ten refusals. libmicrohttpd
+ * closes the connection by itself where the hub answers before it has read the whole body.
  */
 static bool ends_connection(unsigned int status)
 {

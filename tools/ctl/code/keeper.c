@@ -48,7 +48,7 @@ struct keeper {
 	int64_t begin_ns, say_ns; /* when it is said next */
 	bool live;                /* standard error is a terminal */
 
-	/* The child's state at the last look, and in how many before it was the same. */
+	/* The child's state at the last look, and how many looks before it found the same. */
 	char doing[256];
 	int64_t doing_cpu_ns;
 	unsigned int same_cnt;
@@ -213,8 +213,8 @@ static int64_t cpu_of_child_ns(const struct keeper *keeper)
 }
 
 /*
- * Looks that found the child asleep in the same call as the one before: the next call of the kind
- * takes CPU time. Looks are counted, for time goes by while both are suspended or get no CPU.
+ * Counts the looks in a row that found the child asleep in one call; between two calls it takes CPU
+ * time. Seconds would also pass while both processes are suspended or get no CPU.
  */
 static unsigned int same_looks(struct keeper *keeper)
 {
