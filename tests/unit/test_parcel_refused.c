@@ -41,7 +41,7 @@ static void refused_or_same(const uint8_t *bytes, size_t len, const uint8_t *mes
 	free(unpacked);
 }
 
-/* Ways to damage a byte: a brief run tries one of them at each, in turn. */
+/* Ways to damage a byte: a brief run tries one of them at each, in turn, and fewer cuts. */
 #define MASK_CNT 4
 
 static size_t mask_step(void)
@@ -66,7 +66,7 @@ static void test_damaged_bytes(void)
 			refused_or_same(bytes, len, message, message_len);
 			bytes[i] ^= masks[m];
 		}
-	for (size_t i = 0; i < len; i++)
+	for (size_t i = 0; i < len; i += mask_step())
 		refused(bytes, i);
 	uint8_t *longer = calloc(1, len + 1);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(longer);
@@ -125,7 +125,7 @@ static void check_damaged_message(uint32_t version)
 	/* counts may have any value, lengths and numbers of fields may not */
 	CU_ASSERT(sound > 0);
 	CU_ASSERT(bad > 0);
-	for (size_t i = 0; i < message_len; i++)
+	for (size_t i = 0; i < message_len; i += mask_step())
 		reads_soundly(message, i);
 	pathprof_parcel_release(&parcel);
 	free(bytes);
