@@ -40,7 +40,8 @@ measure() {
 try() {
 	local seconds status=2
 	python3 "$made" make "$1" >program.c
-	gcc -w -g -O$(($1 % 3 + 1)) program.c -o program -lm || { not_ok "program $1" "gcc refuses it"; return; }
+	# No two functions share an address: perf and pathprofctl would name it by different ones.
+	gcc -w -g -O$(($1 % 3 + 1)) -fno-ipa-icf program.c -o program -lm || { not_ok "program $1" "gcc refuses it"; return; }
 	for seconds in 6 12 24 48; do
 		rm -f db*
 		measure "$1" $seconds
