@@ -180,7 +180,7 @@ static void test_rollback(void)
 
 	release_fires(&b);
 	/* while both run, as in the middle of a release, or none does, nothing is over */
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 6; i++) {
 		begin_window(&b);
 		run_program(&b, 1, "/bin/program", "", 0, SAMPLES);
 		run_program(&b, 2, "/bin/program", "", 3, SAMPLES);

@@ -137,12 +137,14 @@ static void test_rolling(void)
 	pathprof_rolling_release(&rolling);
 }
 
+static uint32_t recent_max = 2;
+
 static void push_one(struct pathprof_rolling *rolling, uint64_t key, int64_t end_ns, bool hot)
 {
 	struct pathprof_event event = {.key_lo = key, .weight = 1};
 	const struct pathprof_tally window = {.events = &event, .cnt = 1};
 
-	CU_ASSERT_EQUAL(pathprof_rolling_push(rolling, &window, end_ns, hot, 2, 100), 0);
+	CU_ASSERT_EQUAL(pathprof_rolling_push(rolling, &window, end_ns, hot, recent_max, 100), 0);
 }
 
 static bool base_has(const struct pathprof_rolling *rolling, uint64_t key)
@@ -185,9 +187,30 @@ static void test_change_stays_out(void)
 	pathprof_rolling_release(&rolling);
 }
 
+/* Also where each rule measures one window alone: the one in which a change begins says too little.
+ */
+static void test_change_begins(void)
+{
+	struct pathprof_rolling rolling = {0};
+	int64_t now = 0;
+
+	recent_max = 0;
+	for (int i = 0; i < 10; i++)
+		push_one(&rolling, 1, now += 10, false);
+	push_one(&rolling, 2, now += 10, false);
+	for (int i = 0; i < 4; i++)
+		push_one(&rolling, 3, now += 10, true);
+	CU_ASSERT(base_has(&rolling, 1));
+	CU_ASSERT_FALSE(base_has(&rolling, 2));
+	CU_ASSERT_FALSE(base_has(&rolling, 3));
+	pathprof_rolling_release(&rolling);
+	recent_max = 2;
+}
+
 static const struct unit_test tests[] = {
 	{"counts add up as an array does", test_counts},
 	{"the rolling baseline is the windows of its time", test_rolling},
 	{"a change stays out of the baseline until it is the new normal", test_change_stays_out},
+	{"so does the window in which it begins", test_change_begins},
 };
 UNIT_SUITE(drift_rolling, tests)

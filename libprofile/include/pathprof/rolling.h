@@ -2,7 +2,7 @@
 /*
  * The rolling baseline of one subject: what its windows of the last hour came to.
  *
- *     newest window -> recent: the last few, which rules may measure together
+ *     newest window -> recent: the last two or more, which rules may measure together
  *                        | the oldest of them leaves
  *                        v
  *                      base: buckets of windows, the oldest goes when it is too old
@@ -12,7 +12,8 @@
  *                            over before.
  *
  * So a change never becomes part of what it is measured against before anybody could be told, and a
- * program that comes back to its old ways finds them there.
+ * program that comes back to its old ways finds them there. The window in which a change begins
+ * shows too little of it for an alert: it is still recent when the next one tells.
  *
  * Buckets hold one window each at first; when all are full, neighbours are put together, until
  * eight of them span the time wanted. How windows scatter (dispersion) is estimated from them.
@@ -28,6 +29,7 @@
 #include "pathprof/tally.h"
 
 #define PATHPROF_ROLLING_BUCKETS    8
+#define PATHPROF_ROLLING_RECENT_MIN 2
 #define PATHPROF_ROLLING_RECENT_MAX 15
 
 struct pathprof_rolling_bucket {
@@ -60,8 +62,8 @@ struct pathprof_rolling {
 
 void pathprof_rolling_release(struct pathprof_rolling *rolling);
 /*
- * A window that was judged already (hot: what came out), at most recent_max of them wait.
- * -ENOMEM: it is lost.
+ * A window that was judged already (hot: what came out). recent_max of them wait, within
+ * PATHPROF_ROLLING_RECENT_MIN and _MAX. -ENOMEM: it is lost.
  */
 int pathprof_rolling_push(struct pathprof_rolling *rolling, const struct pathprof_tally *window,
 			  int64_t end_ns, bool hot, uint32_t recent_max, int64_t span_ns);

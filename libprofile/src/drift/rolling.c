@@ -162,16 +162,13 @@ int pathprof_rolling_push(struct pathprof_rolling *rolling, const struct pathpro
 
 	if (recent_max > PATHPROF_ROLLING_RECENT_MAX)
 		recent_max = PATHPROF_ROLLING_RECENT_MAX;
-	while (rolling->recent_cnt && rolling->recent_cnt >= recent_max && r == 0)
+	if (recent_max < PATHPROF_ROLLING_RECENT_MIN)
+		recent_max = PATHPROF_ROLLING_RECENT_MIN;
+	while (rolling->recent_cnt >= recent_max && r == 0)
 		r = leave_first(rolling, hot, span_ns);
 	added = pathprof_tally_join(&newest.tally, window);
 	if (added < 0 || rolling->recent_cnt == PATHPROF_ROLLING_RECENT_MAX)
 		return added < 0 ? added : r;
-	if (!recent_max) {
-		added = leave(rolling, &newest, hot, span_ns);
-		pathprof_tally_release(&newest.tally);
-		return r < 0 ? r : added;
-	}
 	rolling->recent[rolling->recent_cnt++] = newest;
 	return r;
 }
