@@ -12,7 +12,7 @@
  *   step       an eighth of the budget: smaller changes are saved up, because to tell the source
  *              costs as well. A change goes half the way: the daemon's share is the average of
  *              what it does in bursts
- *   forgotten  what is more than the whole budget of 45 seconds
+ *   forgotten  debt beyond the whole budget of 45 seconds
  *
  * Called every two seconds. Pure arithmetic; one owner, the event loop.
  */
@@ -29,12 +29,12 @@ struct pp_allowance {
 	double owed_ns;                  /* below 0: paid ahead */
 };
 
-/* cpu_ns, what the daemon took so far, is never paid for. */
+/* The CPU time that the daemon has used so far, cpu_ns, is never paid for. */
 void pp_allowance_init(struct pp_allowance *allowance, uint64_t budget_ppm, unsigned int cpu_cnt,
 		       uint64_t now_ns, uint64_t cpu_ns);
-/* Another budget; source_ppm follows at once. */
+/* Sets another budget; source_ppm changes at once. */
 void pp_allowance_set_budget(struct pp_allowance *allowance, uint64_t budget_ppm);
-/* With the daemon's CPU time since its start. Whether source_ppm has changed. */
+/* cpu_ns: the daemon's CPU time since its start. Returns whether source_ppm has changed. */
 bool pp_allowance_look(struct pp_allowance *allowance, uint64_t now_ns, uint64_t cpu_ns);
 
 #endif

@@ -23,14 +23,14 @@
 struct pp_busy {
 	unsigned int cpu_cnt;
 	double cpus;               /* now */
-	double told;               /* what the source was told last */
+	double told;               /* the number that the source was told last */
 	uint64_t seen_ns, user_ns; /* CLOCK_MONOTONIC, and user code so far: at the last look */
 };
 
 void pp_busy_init(struct pp_busy *busy, unsigned int cpu_cnt, uint64_t now_ns);
-/* With all user code so far. True: much has changed since it was last true, tell the source. */
+/* user_ns: all user code so far. True: much has changed since it was last true, tell the source. */
 bool pp_busy_look(struct pp_busy *busy, uint64_t now_ns, uint64_t user_ns);
-/* So much of all CPUs' time is this share of the time of those that are busy. */
+/* Converts a share of the busy CPUs' time to a share of all CPUs' time. */
 uint64_t pp_busy_share(const struct pp_busy *busy, uint64_t share_ppm);
 
 #endif

@@ -43,7 +43,7 @@ static inline struct pp_left_child pp_leave_child(pid_t child, uint64_t *cpu_ns)
 	return left;
 }
 
-/* Counts, once it has ended, the rest in *cpu_ns. A child that another waited for has, too. */
+/* Adds the rest to *cpu_ns if the child has ended, as one has that was waited for elsewhere. */
 static inline bool pp_left_child_has_ended(const struct pp_left_child *left, uint64_t *cpu_ns)
 {
 	struct rusage usage = {0};

@@ -25,7 +25,7 @@ struct reading {
 	struct pathprof_error *error;
 };
 
-/* Returned by what has said why in error. */
+/* Returned by functions that have already said why in error. */
 #define SAID (-ECANCELED)
 
 /* A setting's "Name=value: why" under the name of the option. */
@@ -38,7 +38,7 @@ static int refuse(const struct reading *to, const struct pp_option *option, cons
 	return pathprof_fail(to->error, SAID, "--%s %s", option->name, why + name_len + 1);
 }
 
-/* The last one given of a flag wins, as everywhere. */
+/* The last of several flags of one name wins, as usual. */
 static int override(struct reading *to, const char *section, const struct pp_option *option,
 		    const char *value)
 {
@@ -47,7 +47,7 @@ static int override(struct reading *to, const char *section, const struct pp_opt
 	struct pp_config scratch;
 	int r;
 
-	/* A variable that was never set, mostly: no default may take its place. */
+	/* Mostly a variable that was never set: a default must not take its place. */
 	if (!*value)
 		return pathprof_fail(to->error, SAID, "--%s: its %s is empty", option->name,
 				     option->value);
@@ -235,10 +235,10 @@ static void record_defaults(struct pp_config *config)
 {
 	pp_config_set(config, "Profile", "Overhead", RECORD_OVERHEAD, NULL);
 	pp_config_set(config, "Profile", "FrequencyHz", RECORD_FREQUENCY, NULL);
-	/* what is so with one program is so with all of a group */
+	/* a recording of a group is treated like one of a single program */
 	pp_config_set(config, "Profile", "Compress", "no", NULL);
 	pp_config_set(config, "Drift", "Enabled", "no", NULL);
-	/* what somebody asked to have recorded is kept whole */
+	/* a recording is kept whole */
 	pp_config_set(config, "Store", "MaxUse", "0", NULL);
 	pp_config_set(config, "Store", "KeepFree", "0", NULL);
 	pp_config_set(config, "Store", "MaxRetentionSec", "0", NULL);

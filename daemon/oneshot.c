@@ -69,7 +69,7 @@ static void block_signals(struct oneshot *shot)
 	pp_children_leave_status(&shot->on_sigchld);
 }
 
-/* In the child. Of our descriptors it has only the two pipes, which exec closes. */
+/* Runs in the child. It has only two of our descriptors, the pipes, which exec closes. */
 static _Noreturn void wait_and_exec(const struct oneshot *shot, int go, int failure)
 {
 	int error;
@@ -176,8 +176,8 @@ static int on_target_end(sd_event_source *event_source, int fd, uint32_t events,
 }
 
 /*
- * What the terminal sends, it sends to the command as well; only what was meant for us alone is
- * passed on. Either way the command decides when the recording ends. Without a command a signal
+ * A signal of the terminal reaches the command as well; only a signal that was meant for us alone
+ * is passed on. Either way the command decides when the recording ends. Without a command a signal
  * ends it.
  */
 static int on_signal(sd_event_source *event_source, const struct signalfd_siginfo *info,
@@ -205,7 +205,7 @@ static int on_progress(sd_event_source *timer, uint64_t now_us, void *context)
 	return sd_event_source_set_time_relative(timer, PROGRESS_EVERY_US);
 }
 
-/* Sources float: the loop owns them. */
+/* The timer is a floating source: the loop owns it. */
 static int watch_progress(struct oneshot *shot, sd_event *event)
 {
 	sd_event_source *timer = NULL;
@@ -303,7 +303,7 @@ static int not_run(struct oneshot *shot, int r)
 	return r == -ENOENT ? 127 : 126;
 }
 
-/* From the open service to the exit status. */
+/* Runs a recording on an open service. Returns the exit status. */
 static int record(struct oneshot *shot)
 {
 	int r = watch(shot);
@@ -326,7 +326,7 @@ static int record(struct oneshot *shot)
 	return r < 0 ? 1 : r;
 }
 
-/* The database is its owner's alone from here on: a name of "" is the file, others go with it. */
+/* From now on only its owner may open the database. "" is the file, the other two go with it. */
 static int keep_private(const char *db, struct pathprof_error *error)
 {
 	static const char *const suffixes[] = {"", "-wal", "-shm"};
@@ -374,7 +374,7 @@ int pp_oneshot_main(const struct pp_args *args, const struct pp_config *config)
 	struct pathprof_error error = {""};
 	int r;
 
-	/* a program's standard error is its own: what is not fatal is then told to nobody */
+	/* standard error is the program's then: only fatal errors are told */
 	if (args->quiet)
 		pp_log_init(LOG_ERR);
 	block_signals(&shot);

@@ -8,7 +8,7 @@
 
 #define CAPS_MAX 64
 
-/* Numbers of the bits, for libcap. */
+/* Lists the numbers of the bits that are set, for libcap. Returns how many. */
 static int list_of(uint64_t caps, cap_value_t list[static CAPS_MAX])
 {
 	int cnt = 0;
@@ -72,8 +72,8 @@ static int change(cap_flag_t set, uint64_t caps, cap_flag_value_t value, uint64_
 }
 
 /*
- * What a program of root's would get back by exec comes out of the bounding set; to shrink that
- * takes a capability of its own, and without it there is no root either.
+ * A program of root's would get the capabilities back by exec, so they leave the bounding set, too.
+ * That takes a capability of its own, and who lacks it is not root.
  */
 static void shrink_bounding(uint64_t caps)
 {

@@ -2,8 +2,8 @@
 /*
  * Giving up capabilities that are not needed any more, for good: from every set of the calling
  * thread, and from what its children and the threads that it starts later can have. Threads that
- * run already keep theirs, so this is called before any is started: what listens for others
- * (metrics) and what talks to them (alerts) then starts without.
+ * run already keep theirs, so this is called before any is started: threads that listen for others
+ * (metrics) or talk to them (alerts) then start without.
  *
  * Workload: once, when the source is open. One thread. Source: capabilities(7), prctl(2).
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who knows what lies at an address: the tracker, or a test. The functions are those of track.h.
+ * The interface by which addresses are resolved: by the tracker, or by a test. The functions are
+ * those of track.h.
  *
  * Workload: some thousand look-ups a second. One owner, the event loop.
  */

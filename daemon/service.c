@@ -15,14 +15,14 @@
 #include "service_state.h"
 #include "values/values.h"
 
-/* Of tables of frames: those of a hundred large libraries. */
+/* The bound on tables of frames: those of a hundred large libraries. */
 #define TABLES_MAX_BYTES  (64u << 20)
 #define SECOND_US         UINT64_C(1000000)
 #define STATUS_EVERY_US   (2 * SECOND_US)
 #define TIMER_ACCURACY_US 10000
-/* The first window of a service ends early: whoever has just started it wants to see something. */
+/* The first window of a service ends early: who has just started it wants to see something. */
 #define FIRST_WINDOW_US (20 * SECOND_US)
-/* Whoever asks for windows longer than this wants few of them. */
+/* A user who asks for windows longer than this wants few of them. */
 #define LONGEST_CUT_US (600 * SECOND_US)
 
 /* Events that are ready at once come in this order: no flood of mappings or bursts holds up a
@@ -152,7 +152,7 @@ static void start_clocks(struct pp_service *service)
 }
 
 /*
- * To start costs as much as minutes of a small budget: it is told, and nobody has to wait for it.
+ * Starting costs as much as minutes of a small budget: the cost is shown, but never paid back.
  */
 static void begin_account(struct pp_service *service)
 {

@@ -37,7 +37,7 @@ void pp_service_free(struct pp_service *service);
 /* Nothing will have been profiled: there is no window to write. NULL-safe. */
 void pp_service_abandon(struct pp_service *service);
 
-/* Parameters' values of the process recorded: goes into its windows. */
+/* Records parameters' values of the process, into its windows. */
 struct pp_values_request;
 int pp_service_add_values(struct pp_service *service, const struct pp_values_request *request,
 			  struct pathprof_error *error);
@@ -53,7 +53,7 @@ void pp_service_describe_unseen(struct pp_service *service, uint64_t user_ns, ch
 
 /* Borrowed. */
 sd_event *pp_service_event(struct pp_service *service);
-/* Until sd_event_exit: its code, or -errno. */
+/* Runs until sd_event_exit. Returns its code, or -errno. */
 int pp_service_run(struct pp_service *service);
 
 /* Takes over what can change while running and logs what cannot. */

@@ -41,9 +41,9 @@ void pp_service_warn_price(struct pp_service *service)
 /* ---------------------------------------------------------------- none at all */
 
 #define BARREN_S 60
-/* Of one CPU, in user code: less may well be short-lived programs and the daemon's own children. */
+/* A share of one CPU: less user time may be that of short programs and the daemon's children. */
 #define BUSY_SHARE 0.05
-/* Bursts come at random: in ten times the mean distance there is one, but for once in 20,000. */
+/* Bursts come at random: ten mean distances pass without one only once in 20,000 times. */
 #define DISTANCES 10
 
 bool pp_mark_is_barren(const struct pp_mark *since, const struct pp_mark *now, double burst_every_s)
@@ -58,7 +58,7 @@ bool pp_mark_is_barren(const struct pp_mark *since, const struct pp_mark *now, d
 void pp_service_look_for_bursts(struct pp_service *service, const struct pp_mark *now)
 {
 	struct pp_mark *last = &service->last_fruit;
-	/* Only a part of what programs run is wanted then. */
+	/* Only a part of the user code is selected then. */
 	bool filtered = service->config.cgroup[0] || service->config.addresses[0];
 
 	if (!last->time_ns || filtered || now->bursts != last->bursts || now->paths != last->paths)

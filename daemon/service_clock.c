@@ -84,7 +84,7 @@ static int open_clock(struct pp_service *service, struct pathprof_error *error)
 	if (service->config.cgroup[0])
 		return pathprof_fail(error, -EOPNOTSUPP, "it cannot follow Cgroup=%s",
 				     service->config.cgroup);
-	/* what does not read as a range was refused before */
+	/* text that is no range was refused before */
 	if (service->config.addresses[0])
 		(void)pp_value_addresses(service->config.addresses, &config.ip_min, &config.ip_max);
 	r = pp_clock_open(&service->clock, &config, error);

@@ -33,7 +33,7 @@ static bool is_candidate(const struct pp_service *service, size_t i)
 	return service->config.source == PP_CONFIG_SOURCE_AUTO || service->config.source == i + 1;
 }
 
-/* The next that can run here, from sources[i] on; the last one's reason when none can. */
+/* Picks the next that can run here, from sources[i] on; error: the last one's if none can. */
 static int pick_from(struct pp_service *service, size_t i, struct pathprof_error *error)
 {
 	const struct pp_source_config config = {.event = service->config.event};
@@ -88,7 +88,7 @@ static int check_event(const struct pp_service *service, struct pathprof_error *
 	return pp_taken_event_find(&event, service->config.event, PP_TAKEN_EVENT_SYSFS, error);
 }
 
-/* The one that the service was made with, and no other. */
+/* Takes the source that the service was made with, and no other. */
 static int take_given(struct pp_service *service, struct pathprof_error *error)
 {
 	const struct pp_source_config config = {.event = service->config.event};
@@ -148,7 +148,7 @@ static void read_stats(struct pp_service *service, struct pp_source_stats *ret_s
 		*ret_stats = service->source_seen;
 }
 
-/* What stats point to is the source's own, and is told after it is gone. */
+/* Copies what stats point to, which belongs to the source and is shown after it is gone. */
 static void keep_seen(struct pp_service *service, const struct pp_source_stats *stats)
 {
 	struct pp_source_stats seen = *stats;
@@ -181,7 +181,7 @@ void pp_service_account(struct pp_service *service)
 	service->track_lost_seen = track.lost;
 }
 
-/* Whom and what to sample, of all that runs. */
+/* Sets which threads and addresses are sampled. */
 static int select_samples(const struct pp_service *service, struct pp_source_config *config,
 			  struct pathprof_error *error)
 {
@@ -190,7 +190,7 @@ static int select_samples(const struct pp_service *service, struct pp_source_con
 	struct pp_cgroup_choice choice;
 	int r;
 
-	/* what does not read as a range was refused before */
+	/* text that is no range was refused before */
 	if (wanted->addresses[0])
 		(void)pp_value_addresses(wanted->addresses, &config->ip_min, &config->ip_max);
 	if (!wanted->cgroup[0])
@@ -204,7 +204,7 @@ static int select_samples(const struct pp_service *service, struct pp_source_con
 	return 0;
 }
 
-/* All but which samples: they are selected when a source is opened. */
+/* All settings but the selection of samples, which is made when a source is opened. */
 static struct pp_source_config source_config(const struct pp_service *service)
 {
 	return (struct pp_source_config){

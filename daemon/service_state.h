@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files service*.c share. Everything is owned by the event loop's thread. */
+/* The state that the files service*.c share. Everything is owned by the event loop's thread. */
 #ifndef PP_SERVICE_STATE_H
 #define PP_SERVICE_STATE_H
 
@@ -57,7 +57,7 @@ struct pp_service {
 	sd_event_source *source_event, *reopen_timer;
 	uint64_t reopen_wait_ns;
 	struct pp_source_stats source_seen; /* what the windows were told so far */
-	struct pp_source_counter source_counters[PP_SOURCE_COUNTER_MAX]; /* what it points to */
+	struct pp_source_counter source_counters[PP_SOURCE_COUNTER_MAX]; /* of source_seen */
 	char source_sampler[64];
 	uint64_t source_deaths;
 	struct pp_cpu_clock *events; /* the stepper's, NULL: it opens its own */
@@ -153,7 +153,7 @@ void pp_service_tell_refused(struct pp_service *service);
 /* service_clock.c */
 /* When there can be none it is told in the log, and the service goes on. */
 void pp_service_open_clock(struct pp_service *service);
-/* Its samples so far go into the open window: now and then, and before it closes. */
+/* Puts the clock's samples so far into the open window: now and then, and before it closes. */
 void pp_service_read_clock(struct pp_service *service);
 void pp_service_close_clock(struct pp_service *service);
 

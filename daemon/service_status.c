@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the service measures of itself, and how it tells: the store's status row, systemd. */
+/* The service's figures about itself, and where it writes them: the status row, systemd. */
 #include "service_state.h"
 
 #include <inttypes.h>
@@ -80,7 +80,7 @@ static json_int_t memory_bytes(void)
 	return cnt == 2 ? (json_int_t)(resident * (unsigned long long)sysconf(_SC_PAGESIZE)) : 0;
 }
 
-/* Jansson takes UTF-8 alone, and would leave out the whole line of what is none. */
+/* Jansson takes UTF-8 only, and for other text would leave out the whole line. */
 static json_t *text_json(const char *text)
 {
 	_cleanup_free_ char *valid = NULL;
@@ -140,7 +140,7 @@ static json_t *track_json(const struct pp_service *service)
 			 (json_int_t)stats.jit_refused, "drops", drops);
 }
 
-/* What only this source counts, those that are 0 left out. */
+/* The counters that only this source has, without those that are 0. */
 static json_t *counters_json(const struct pp_service *service)
 {
 	const struct pp_source_stats *seen = &service->source_seen;

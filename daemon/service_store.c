@@ -186,8 +186,8 @@ static int add_jit_symbol(void *context, const struct pathprof_build_id *id, uin
 }
 
 /*
- * After a window, which still ends by the clock it began by: whether that went another way than
- * time since the last one, in which the machine may have slept.
+ * Call after a window, which still ends by the clock it began by: finds out whether the clock was
+ * set since the last one, during which the machine may have slept.
  */
 static void follow_clock(struct pp_service *service)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whom this daemon leaves alone, for they put a child of it to sleep in the kernel: one table
- * (step/step_silent.h) for what steppers and readers find out, and one line of the log for each
- * user in it who is left alone, and for the first processes of each user within an hour.
+ * Processes and users that this daemon leaves alone, for they put a child of it to sleep in the
+ * kernel: one table (step/step_silent.h) for what steppers and readers find out, and one line of
+ * the log for each user in it who is left alone, and for the first processes of each user within
+ * an hour.
  *
  * One table for the whole daemon, for it outlives sources and trackers. The event loop's thread
  * only.

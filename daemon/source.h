@@ -78,11 +78,11 @@ struct pp_source_stats {
 
 struct pp_source; /* each implementation has its own; the first member is the ops pointer */
 
-/* Whose counts these are. */
+/* The process that counts belong to. */
 struct pp_counted {
 	uint32_t pid;
 	uint64_t start_time; /* clock ticks since boot, 0: not known */
-	uint64_t time_ns;    /* CLOCK_MONOTONIC, when it was seen: what its addresses are read by */
+	uint64_t time_ns;    /* CLOCK_MONOTONIC, when it was seen, for resolving its addresses */
 };
 
 /* A thread's registers and stack as its burst began; valid during the call. */
@@ -93,7 +93,7 @@ struct pp_stack_seen {
 	struct pathprof_unwind_state state; /* PP_STACK_MAX_BYTES at most */
 };
 
-/* Where a source puts what it has. Addresses are those of the profiled process. */
+/* The receiver of a source's windows. Addresses are those of the profiled process. */
 struct pp_source_sink {
 	void *context;
 	void (*burst)(void *context, const struct pathprof_burst *burst,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How long all CPUs together have run user code since the machine started, as /proc/stat has it:
- * for a service that may open no clock events. What virtual machines on this one run is left out,
- * for no source sees into them.
+ * for a service that may open no clock events. The time of virtual machines on this one is left
+ * out, for no source sees into them.
  *
  * In a container /proc/stat tells of the whole machine, most of which no source there sees: nothing
  * is known then.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What user space asks of the chain, checked, as the core wants to have it. The core masks its
- * indices, so that a wrong figure could not reach beyond its tables; it would count nonsense.
+ * Checks the settings of the chain from user space and converts them to the core's form. The core
+ * masks its indices, so a wrong figure would not reach beyond its tables, but count nonsense.
  */
 #ifndef PATHPROF_KMOD_CHAIN_CONFIG_H
 #define PATHPROF_KMOD_CHAIN_CONFIG_H

@@ -20,7 +20,7 @@
 #define CONTEXT_MAX   65535
 #define START_TIME_NS (NSEC_PER_SEC / USER_HZ)
 
-/* Of the controller that containers are told apart by, where it has a hierarchy of its own. */
+/* The memory cgroup, which tells containers apart, if it has a hierarchy of its own; else 0. */
 static u64 cgroup_v1(void)
 {
 #ifdef CONFIG_MEMCG

@@ -8,7 +8,7 @@
 
 #include "source.h"
 
-/* With the module: hears of CPUs that come and go. */
+/* Call when the module is loaded: registers for CPUs that come and go. */
 int pp_events_init(void);
 void pp_events_exit(void);
 

@@ -24,7 +24,7 @@
 #include "compat.h"
 #include "source.h"
 
-/* A build that the tests hold against the real one. */
+/* A build that the tests compare with the real one. */
 #ifdef PP_TEST_NO_SIGNAL_GUARD
 #define SIGNAL_GUARD 0
 #else
@@ -84,7 +84,7 @@ int pp_guards_init(void)
 	int err;
 	u32 i;
 
-	/* The compiler holds the probes against this kernel's types. */
+	/* The compiler checks the probes against this kernel's types. */
 	check_trace_callback_type_sched_switch(on_switch);
 	check_trace_callback_type_signal_deliver(on_signal);
 	for_each_kernel_tracepoint(note, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the kernel is about to show a thread's registers to others, or to leave the thread: a burst
- * of it ends there first.
+ * Guards end a thread's burst before the kernel shows the thread's registers to others, or leaves
+ * the thread.
  *
  * Tracepoints, and not probes on functions: nobody can switch those off that are in use, while
  * probes go silent when kernel.ftrace_enabled or debugfs kprobes/enabled is set to 0.

@@ -20,7 +20,7 @@ static __always_inline u32 pp_lbr_refuses(const struct perf_branch_entry *entry)
 	return entry->from && entry->to ? PATHPROF_STAT_LBR_BOGUS : PATHPROF_STAT_LBR_ZERO;
 }
 
-/* Without a jump: each flag is multiplied by its bit. */
+/* Compiles without a jump: each flag is multiplied by its bit. */
 static inline void pp_lbr_copy(const struct perf_branch_entry *from, struct pathprof_lbr_entry *to)
 {
 	to->from = from->from | (u64)from->cycles << 48;

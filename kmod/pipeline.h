@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What becomes of windows: whole into the ring (RAW), or through the core's chain, whose messages
- * go there (CHAIN).
+ * The way of windows into the ring: whole (RAW), or through the core's chain, whose messages go
+ * there (CHAIN).
  */
 #ifndef PATHPROF_KMOD_PIPELINE_H
 #define PATHPROF_KMOD_PIPELINE_H

@@ -20,12 +20,12 @@ int pp_ring_alloc(void);
 /* Nobody writes any more and no mapping is left. */
 void pp_ring_free(void);
 
-/* Of each ring, while they exist. */
+/* The size of each ring, while they exist. */
 u32 pp_ring_bytes(void);
 
 /*
  * Room for a record of this CPU: its payload, 8-byte aligned. NULL: none, counted.
- * What was reserved must be committed, with as much as was reserved or less, by the same context.
+ * The same context must commit what it reserved, with as many bytes or fewer.
  */
 void *pp_ring_reserve(u16 type, u32 payload_bytes);
 void pp_ring_commit(u32 payload_bytes);

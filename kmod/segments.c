@@ -20,7 +20,7 @@
 
 static const struct pp_hpt_config usual_hpt = {.bits = 9, .ways = 4, .policy = PP_HPT_TAIL};
 
-/* What a walk over a window depends on; known to the compiler where it is usual. */
+/* The settings of a walk over a window; the usual ones are constants to the compiler. */
 struct walk {
 	struct pp_tuple_plan tuples;
 	struct pp_compress_config compress;
@@ -108,8 +108,8 @@ static __always_inline u64 events_of(u32 metric, const struct perf_branch_entry 
 }
 
 /*
- * Not in the table: what it replaces there goes out, its branches take that one's place. last: the
- * entry that ended it; those before it lie behind.
+ * Enters a segment that is not in the table. The segment that it replaces is written out before
+ * its branches are overwritten. last: the entry that ended the new one; earlier ones lie behind.
  */
 static noinline void enter(struct pp_tables *t, u64 start, u64 desc, u64 weight,
 			   const struct perf_branch_entry *last)
@@ -153,7 +153,7 @@ static noinline void count_refused(u32 why)
 		pp_stats_inc(why);
 }
 
-/* From the oldest entry to the newest; perf has that first. */
+/* Walks from the oldest entry to the newest; perf has the newest first. */
 static __always_inline void walk_over(struct pp_tables *t, const struct walk *walk,
 				      const struct perf_branch_entry *oldest,
 				      const struct perf_branch_entry *newest)

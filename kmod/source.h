@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a source of branch windows is to the rest of the module. A source lives on one perf event
- * a CPU: the session opens them (events.h), their overflow handler is the source's.
+ * The interface of a source of branch windows. A source lives on one perf event a CPU: the session
+ * opens them (events.h), their overflow handler is the source's.
  */
 #ifndef PATHPROF_KMOD_SOURCE_H
 #define PATHPROF_KMOD_SOURCE_H
@@ -29,16 +29,16 @@ struct pp_source_ops {
 extern const struct pp_source_ops pp_swlbr_ops;
 extern const struct pp_source_ops pp_lbr_ops;
 
-/* With the module: the trap handler and the guards. */
+/* Call when the module is loaded: sets the trap handler and the guards. */
 int pp_swlbr_init(void);
 void pp_swlbr_exit(void);
 
-/* Ends the current thread's burst if it is in one: why, as PATHPROF_END_*. Not in an NMI. */
+/* Ends the current thread's burst if it is in one; end: PATHPROF_END_*. Not in an NMI. */
 void pp_swlbr_leave(u32 end);
 
 /*
- * Most debug traps of a burst of swlbr, beyond its horizon if it has one: each instruction of the
- * horizon traps once, and each round of a string instruction traps again.
+ * The most debug traps of a burst of swlbr, beyond its horizon if it has one: each instruction of
+ * the horizon traps once, and each round of a string instruction traps again.
  */
 #define PP_STEP_MAX 512
 

@@ -58,7 +58,7 @@
 #define GO_ON         PATHPROF_END_CNT /* no end */
 #define START_TIME_NS (NSEC_PER_SEC / USER_HZ)
 
-/* Builds that the tests hold against the real one, to show that each guard, or count, is needed. */
+/* Builds that the tests compare with the real one, to show that each guard, or count, is needed. */
 #ifdef PP_TEST_NO_BREAKPOINT_GUARD
 #define PRIORITY 0
 #else
@@ -97,7 +97,7 @@ static_assert(offsetof(struct slot, branches) ==
 	      "a burst and its branches are one record");
 
 static struct slot *slots; /* by CPU, nr_cpu_ids of them */
-/* Whose burst is under way on this CPU, NULL: nobody's. It is the slot's key, and its only lock. */
+/* The thread whose burst is under way on this CPU, or NULL. It is the slot's key and only lock. */
 static DEFINE_PER_CPU(struct task_struct *, stepped);
 static DEFINE_PER_CPU(struct pp_random, jitter);
 
@@ -218,7 +218,7 @@ static void count_insn(struct slot *slot, u64 ip)
 		slot->burst.insn_cnt++;
 }
 
-/* What the trap at ip tells of the instruction before it. GO_ON, or why the burst ends. */
+/* Accounts for the instruction before the trap at ip. GO_ON, or why the burst ends. */
 static u32 account(struct slot *slot, u64 ip)
 {
 	struct pathprof_burst *burst = &slot->burst;
@@ -236,7 +236,7 @@ static u32 account(struct slot *slot, u64 ip)
 	return GO_ON;
 }
 
-/* A thread may come to run in real time under way, when it holds a lock that such a one awaits. */
+/* A thread runs in real time while it holds a lock that a thread of such a policy waits for. */
 static void step(struct slot *slot, struct pt_regs *regs)
 {
 	u32 end;
@@ -253,13 +253,13 @@ static void step(struct slot *slot, struct pt_regs *regs)
 		end_burst(slot, regs, end);
 }
 
-/* A trap of ours: nobody else is to hear of it. */
+/* A trap of ours must not be seen by other handlers. */
 static int trap(struct slot *slot, unsigned long *dr6, struct pt_regs *regs)
 {
 	*dr6 &= ~DR_STEP;
 	current->thread.virtual_dr6 &= ~DR_STEP;
 	step(slot, regs);
-	/* A watchpoint that struck at the same time is another's business. */
+	/* A watchpoint that struck at the same time belongs to another handler. */
 	return *dr6 ? NOTIFY_DONE : NOTIFY_STOP;
 }
 
@@ -281,7 +281,7 @@ static int on_debug(struct die_args *args)
 	return *dr6 ? NOTIFY_DONE : NOTIFY_STOP;
 }
 
-/* ... which others hear of as well. */
+/* A breakpoint ends the burst, and is passed on to other handlers. */
 static int on_breakpoint(struct die_args *args)
 {
 	if (user_mode(args->regs))

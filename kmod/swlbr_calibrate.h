@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a debug trap costs on this machine: some hundred of them in the kernel itself, timed when
+ * The cost of a debug trap on this machine: some hundred of them in the kernel itself, timed when
  * the module is loaded, for the INFO call. Traps out of user code cost a little more.
  */
 #ifndef PATHPROF_KMOD_SWLBR_CALIBRATE_H

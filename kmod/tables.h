@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What each CPU has in CHAIN mode: the core's tables, the numbers of address spaces, and what is on
- * its way into the ring.
+ * The data of each CPU in CHAIN mode: the core's tables, the numbers of address spaces, and records
+ * on their way into the ring.
  *
  * Locking: `busy` is set by whoever works on this CPU's tables, with interrupts off: a sample, a
  * burst, a drain. An NMI that finds it set leaves. So everything behind it has one owner at a time.

@@ -14,7 +14,7 @@
 static_assert(PP_PROFILE_EDGES == PATHPROF_PROFILE_EDGES, "one number a profile");
 static_assert(PP_PROFILE_CALLS == PATHPROF_PROFILE_CALLS, "one number a profile");
 
-/* A message of the first level: through the second, and what leaves that into the ring. */
+/* Passes a message of the first level through the second, whose messages go into the ring. */
 void pp_tuple_message(struct pp_tables *t, u64 tag, u64 from, u64 word, u32 count);
 
 static __always_inline void pp_tuple_step(struct pp_tables *t,

@@ -14,7 +14,7 @@
 
 #define PROBE_PERIOD 1000003
 
-/* Its descriptor, or -errno. Cores of hybrids count by events of their own. */
+/* Returns a descriptor or -errno. The cores of a hybrid processor have events of their own. */
 static int open_event(const struct pp_taken_event *event, uint64_t period, uint32_t cpu)
 {
 	struct pp_taken_event own = *event;
@@ -85,7 +85,7 @@ int pp_bpf_events_open(struct pp_bpf_events *ret_events, const struct pp_taken_e
 		events.fds[cpu] = -EBADF;
 	for (uint32_t cpu = 0; cpu < cpu_cnt; cpu++) {
 		r = open_on(&events, cpu);
-		/* It is offline. */
+		/* -ENODEV: the CPU is offline. */
 		if (r && r != -ENODEV)
 			break;
 		opened += !r;

@@ -21,19 +21,19 @@ struct pp_bpf_events {
 	int *fds; /* by CPU; negative: none is open there */
 };
 
-/* 0: some CPU has such an event. What perf says of it. */
+/* 0 if some CPU can have such an event, else the error of perf_event_open. */
 int pp_bpf_events_probe(const struct pp_taken_event *event, uint32_t cpu_cnt);
-/* CPU numbers below cpu_cnt. What perf says of the event (-EOPNOTSUPP, -ENOENT...), -ENOMEM. */
+/* On the CPUs below cpu_cnt. Errors of perf_event_open (-EOPNOTSUPP, -ENOENT...), -ENOMEM. */
 int pp_bpf_events_open(struct pp_bpf_events *ret_events, const struct pp_taken_event *event,
 		       int program_fd, uint64_t period, uint32_t cpu_cnt);
-/* Zeroed will do. */
+/* events may be all zero. */
 void pp_bpf_events_close(struct pp_bpf_events *events);
 
-/* That CPU has gone: when it comes back it takes another event. */
+/* The CPU has gone offline: when it comes back it needs another event. */
 void pp_bpf_events_forget(struct pp_bpf_events *events, uint32_t cpu);
 /*
  * Opens them on CPUs that have none, or whose event the kernel stopped: the CPU went and came, or
- * others hold its counters. What cannot be had now is tried again when asked again.
+ * others hold its counters. An event that cannot be opened is tried again at the next call.
  */
 void pp_bpf_events_follow(struct pp_bpf_events *events);
 

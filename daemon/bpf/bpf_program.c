@@ -20,7 +20,7 @@
 #include "collect_prepare.h"
 #include "pathprof/machine.h"
 
-#define LOG_BYTES (64u << 10) /* of the verifier, when it refuses */
+#define LOG_BYTES (64u << 10) /* of the verifier's log, when it refuses */
 
 /* A mapping of a state or its beginning; not more, since mapped memory counts as resident. */
 struct state_view {

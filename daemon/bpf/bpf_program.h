@@ -21,15 +21,15 @@
 
 struct pp_bpf_program;
 
-/* What the reader found, running totals. */
+/* The reader's counters, running totals. */
 struct pp_bpf_ring_figures {
 	uint64_t received_bytes;
 	uint64_t malformed, missing; /* records; missing: by their numbers */
 };
 
 /*
- * seed: of what is random. -EPERM, -ENOENT (no type information), -EACCES and -EINVAL (the verifier
- * refuses), -EOPNOTSUPP (an old kernel), -ENOMEM.
+ * seed: of the random numbers. -EPERM, -ENOENT (no type information), -EACCES and -EINVAL (the
+ * verifier refuses), -EOPNOTSUPP (an old kernel), -ENOMEM.
  */
 int pp_bpf_program_load(struct pp_bpf_program **ret_program, const struct pp_collect_config *config,
 			uint64_t seed, struct pathprof_error *error);

@@ -96,9 +96,9 @@ static int read_notation(const char *notation, struct pp_compress_config *ret_co
 }
 
 /*
- * Before that the kernel does not tell programs of this kind which group is above a thread's. The
- * program looks for the same value (is_below), and selects nobody without. Without BTF it does not
- * load, and loading says so.
+ * Before Linux 5.15 a program of this kind cannot learn which group lies above a thread's. The
+ * program looks for the same enum value (is_below), and selects no thread without it. Without BTF
+ * the program does not load, and loading says so.
  */
 static int check_cgroup(const struct pp_source_config *config, struct pathprof_error *error)
 {
@@ -163,7 +163,7 @@ static int open_clock(struct pp_bpf_source *source)
 	return set_timer(source, READ_MOST_NS);
 }
 
-/* What a running source still asks of the kernel's BPF. */
+/* Drains the first CPU that is online: the one BPF call that a running source makes. */
 static int drain_first(void *context)
 {
 	struct pp_bpf_source *source = context;
@@ -175,8 +175,9 @@ static int drain_first(void *context)
 }
 
 /*
- * Loading was all that CAP_BPF was for, but before Linux 5.19 a machine that forbids BPF to others
- * asks for it at every call. CAP_PERFMON stays: a CPU that comes online gets an event.
+ * CAP_BPF is needed for loading only, but before Linux 5.19 a machine that forbids BPF to
+ * unprivileged users asks for it at every call. CAP_PERFMON stays: a CPU that comes online gets an
+ * event.
  */
 static int give_up(struct pp_bpf_source *source, struct pathprof_error *error)
 {
@@ -254,7 +255,7 @@ static int bpf_open(struct pp_source **ret_source, const struct pp_source_config
 	return 0;
 }
 
-/* What the kernel says of the program is only known when it is loaded. */
+/* Whether the kernel accepts the program is only known when it is loaded. */
 static int bpf_probe(const struct pp_source_config *config, struct pathprof_error *why)
 {
 	struct pp_taken_event event;
@@ -268,7 +269,7 @@ static int bpf_probe(const struct pp_source_config *config, struct pathprof_erro
 
 /* ------------------------------------------------------------------ running */
 
-/* As long as it takes to fill a quarter of the ring, as fast as it was filled last. */
+/* The time in which a quarter of the ring fills, at the rate since the last reading. */
 static uint64_t next_wait_ns(struct pp_bpf_source *source)
 {
 	uint64_t now_ns = pp_monotonic_ns(), bytes, wait_ns;
@@ -302,7 +303,7 @@ static void measure_depth(struct pp_bpf_source *source)
 		pp_chain_counts_set_depth(source->reader.counts, depth);
 }
 
-/* Each CPU's tables fit into the ring, not all of them together. */
+/* The ring has room for the tables of one CPU, not for those of all. */
 static int flush(struct pp_bpf_source *source, const struct pp_source_sink *sink)
 {
 	int r = 0;
@@ -345,7 +346,7 @@ static int drain(struct pp_bpf_source *source, const struct pp_source_sink *sink
 	uint64_t expired_cnt, now_ns = pp_monotonic_ns();
 	int r;
 
-	/* Rung or not, what is there is read. */
+	/* The ring is read whether the timer has expired or not. */
 	if (read(source->timer_fd, &expired_cnt, sizeof(expired_cnt)) < 0 && errno != EAGAIN)
 		return -errno;
 	if (now_ns - source->governed_ns >= GOVERN_EVERY_NS)
@@ -363,7 +364,7 @@ static int bpf_fd(struct pp_source *base)
 
 typedef int work_fn(struct pp_bpf_source *source, const struct pp_source_sink *sink);
 
-/* What the sink does with it is on the source's account too. */
+/* The sink's work is charged to the source, too. */
 static int charge(work_fn *work, struct pp_source *base, const struct pp_source_sink *sink)
 {
 	struct pp_bpf_source *source = (struct pp_bpf_source *)base;

@@ -2,7 +2,7 @@
 /*
  * Values of parameters: a probe near a function's entry gives <site, value> to the core's
  * compressor, messages go to a ring (RPS 2.1 with VP's parameters). The processes to record are a
- * set that forks extend: which of them are probed the daemon decides, which count is decided here.
+ * set that forks extend: the daemon decides which are probed, and this program which are counted.
  *
  * Workload: up to a million executions a second and CPU, since the trap itself takes 0.5 to 15 us;
  * this adds about 0.1 us. No wake-ups but for a fork, which the daemon answers with a probe.
@@ -92,7 +92,7 @@ static __attribute__((always_inline)) void emit(struct pp_values_state *s,
 		__sync_fetch_and_add(&s->drops[PP_VALUES_DROP_RING_FULL], record.count);
 }
 
-/* Owner of the state. */
+/* The caller owns the state. */
 static __attribute__((always_inline)) void
 step(struct pp_values_state *s, struct pp_values_site *site, __u32 number, __u64 value)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What values.bpf.c and the daemon share: the configuration, the state of a CPU, the records of
- * the ring. Both sides see the core's tables in a kernel's sizes.
+ * The types that values.bpf.c and the daemon share: the configuration, the state of a CPU, the
+ * records of the ring. Both sides see the core's tables in a kernel's sizes.
  *
  * The daemon writes configuration and state before the first probe is attached and reads the
  * counters at any time; tables of the compressor it reads only when no probe is left.

@@ -22,7 +22,7 @@ struct pp_values_link {
 	struct bpf_link *link; /* perf; else NULL */
 };
 
-/* What a program must be loaded as for PP_VALUES_WAY_MULTI. */
+/* The attach type that a program must be loaded with for PP_VALUES_WAY_MULTI. */
 #define PP_VALUES_ATTACH_MULTI 48
 
 /* -errno as the kernel gives it. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The probes that read parameters: loading values.bpf.c, attaching it to places of files for one
- * process after the other, and what comes out of it.
+ * process after the other, and reading its messages.
  *
  * Workload: up to 64 places, a handful of processes; up to some 100,000 messages a second, drained
  * every few milliseconds. One thread, the event loop. Whoever is probed pays, nobody else: each
@@ -30,7 +30,7 @@ struct pp_values_place {
 	uint32_t argument; /* 1 to 6 */
 };
 
-/* Since the start. */
+/* Counts since the start. */
 struct pp_values_counts {
 	uint64_t executed, same;
 };
@@ -57,7 +57,7 @@ void pp_values_program_free(struct pp_values_program *program);
 
 /* Readable when a process began or ended: then drain. */
 int pp_values_program_fd(const struct pp_values_program *program);
-/* Hands over what the ring has, and follows processes that began and ended. */
+/* Hands over the messages in the ring, and follows processes that began and ended. */
 void pp_values_program_drain(struct pp_values_program *program, const struct pp_values_sink *sink);
 /* Takes all probes away, then hands over the rest. */
 void pp_values_program_stop(struct pp_values_program *program, const struct pp_values_sink *sink);

@@ -14,7 +14,7 @@
 
 #define TABLES_MAX 256
 #define AGAIN_NS   (60 * PP_NSEC_PER_SEC)
-/* Of children, before they may take no more than a hundredth of one CPU. */
+/* CPU time that the children may take before they are limited to a hundredth of one CPU. */
 #define CPU_FIRST_NS (5 * PP_NSEC_PER_SEC)
 #define CPU_SHARE    100
 
@@ -23,17 +23,17 @@ enum state { WANTED, ASKED, THERE, ABSENT };
 struct entry {
 	struct pathprof_build_id id;
 	enum state state;
-	pid_t pid;         /* of the process that met it last before it was asked for */
-	char *name;        /* as that one names it */
+	pid_t pid;         /* the last process that met the file before it was asked for */
+	char *name;        /* as that process names it */
 	uint64_t used;     /* the number of the last question about it */
-	uint64_t again_ns; /* absent: not asked for before */
+	uint64_t again_ns; /* absent: not asked for before this time */
 	struct pathprof_unwind_table table;
 };
 
 struct pp_tables {
 	struct pp_names *names;
-	sd_event_source *next;            /* asks for the next one, out of the call that wants it */
-	struct entry entries[TABLES_MAX]; /* those in use stand in front */
+	sd_event_source *next;            /* asks for the next one, after the call that wants it */
+	struct entry entries[TABLES_MAX]; /* the used ones come first */
 	size_t entry_cnt;
 	size_t bytes, max_bytes;
 	uint64_t question, begun_ns;
@@ -46,7 +46,7 @@ static void entry_free(struct pp_tables *tables, struct entry *entry)
 	free(entry->name);
 }
 
-/* False: there is none that may go. */
+/* False: no table may be dropped. */
 static bool drop_oldest(struct pp_tables *tables)
 {
 	size_t oldest = SIZE_MAX;
@@ -89,7 +89,7 @@ static void give_up(struct entry *entry)
 	entry->again_ns = pp_monotonic_ns() + AGAIN_NS;
 }
 
-/* The rows are the answer's, which goes. */
+/* Copies the rows, because the answer that owns them is freed. */
 static int copy_table(struct entry *entry, const struct pathprof_unwind_table *from)
 {
 	entry->table.rows = calloc(from->row_cnt + 1, sizeof(from->rows[0]));

@@ -4,7 +4,7 @@
  * nothing but read the file (../drift/names.h) and kept by build-id.
  *
  * Workload: some thousand look-ups a second among some dozen files; a file is read once. Memory is
- * bounded: the table that nobody asked for longest goes first. So is the CPU time of the children:
+ * bounded: the least recently used table goes first. The CPU time of the children is bounded, too:
  * a program that maps ever new files has callers for the first of them only. One owner, the event
  * loop.
  */

@@ -2,8 +2,8 @@
 /*
  * Numbers, segments and their paths: see chain_counts.h. Segments stand in one array with their
  * paths in another, found by a hash of (address space, start, desc); when either array is full,
- * what was not counted since the time before goes, and both are packed. A segment that is read
- * again has its paths behind those of later segments: packing copies paths to a second array.
+ * segments not counted since the last clearing are dropped, and both are packed. A segment that is
+ * read again has its paths behind those of later segments: packing copies paths to a second array.
  */
 #include "chain_counts.h"
 
@@ -18,7 +18,7 @@
 
 #define PATH_ROOM (2 * PP_CHAIN_COUNTS_SEGMENT_MAX)
 
-/* What a number of one ring stands for. */
+/* The process that a number in the records of one ring stands for. */
 struct context {
 	uint64_t address_space, start_time, time_ns;
 	uint32_t pid; /* 0: the number was never explained */
@@ -32,8 +32,8 @@ struct contexts {
 
 struct segment {
 	uint64_t address_space, start, desc;
-	uint64_t time_ns;              /* when it was defined: its addresses are read by that */
-	uint32_t path_first, path_cnt; /* none: it did not fit its code */
+	uint64_t time_ns;              /* of its definition, for resolving its addresses */
+	uint32_t path_first, path_cnt; /* no paths: it did not fit its code */
 	uint32_t taken_cnt;
 	bool used; /* counted since the last clearing */
 };
@@ -185,13 +185,13 @@ static uint64_t hash_segment(const struct pp_chain_counts *counts, uint32_t inde
 	return hash_of(s->address_space, s->start, s->desc);
 }
 
-/* The next one, which is not there yet. */
+/* Enters a segment into the table, where it must not be yet. */
 static void link_segment(struct pp_chain_counts *counts, uint32_t index)
 {
 	pp_table_add(&counts->table, hash_segment(counts, index), i, hash_segment(counts, i));
 }
 
-/* Keeps what was counted since the last time, in the order of the segments. */
+/* Keeps the segments that were counted since the last clearing, in their order. */
 static void clear_unused(struct pp_chain_counts *counts)
 {
 	const struct path *paths = counts->rooms[counts->room];
@@ -223,8 +223,8 @@ static bool is_full(const struct pp_chain_counts *counts)
 }
 
 /*
- * A table full of what is in use is not gone through for every newcomer, but once in as many as
- * would fill a quarter of it.
+ * A table full of segments in use is not cleared for every new definition, but once in as many
+ * definitions as would fill a quarter of it.
  */
 static bool has_room(struct pp_chain_counts *counts)
 {
@@ -249,8 +249,8 @@ static void keep_path(void *context, const struct pathprof_path_seen *path)
 }
 
 /*
- * Its paths go behind the others. The branch that led to its start is put before it, as a call,
- * which begins a path there whatever it was.
+ * Appends the segment's paths to the others. The branch that led to its start, whatever it was, is
+ * put before it as a call, because a call begins a path.
  */
 static void read_paths(struct pp_chain_counts *counts, struct segment *s,
 		       const struct context *context, const struct pathprof_lbr_entry *entries)
@@ -291,14 +291,14 @@ void pp_chain_counts_define(struct pp_chain_counts *counts, uint32_t cpu,
 	if (!context || context->ignored)
 		return;
 	index = find_segment(counts, context->address_space, start, segment->desc);
-	/* Sent again. What did not fit may do so by now. */
+	/* The definition was sent again. A segment that did not fit its code may do so by now. */
 	if (index != PP_TABLE_NONE && counts->segments[index].path_cnt)
 		return;
 	if (!has_room(counts)) {
 		counts->stats.full++;
 		return;
 	}
-	/* Making room moves them. */
+	/* Making room moves the segments. */
 	index = find_segment(counts, context->address_space, start, segment->desc);
 	if (index == PP_TABLE_NONE) {
 		index = counts->segment_cnt++;
@@ -318,7 +318,7 @@ void pp_chain_counts_define(struct pp_chain_counts *counts, uint32_t cpu,
 
 /* ---------------------------------------------------------------- counts */
 
-/* How many runs one that was seen stands for. */
+/* The number of runs that one seen run stands for. */
 static double weight_of(const struct pp_chain_counts *counts, uint32_t taken_cnt)
 {
 	double places = counts->depth - taken_cnt;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a collector in the kernel counted, put back into words: which process a number stands for,
- * which branches a segment has, and from these its paths (PATHPROF_MAPPING_WPP), which a count then
- * adds to.
+ * Decodes the counts of a collector in the kernel: which process a number stands for, which
+ * branches a segment has, and from these its paths (PATHPROF_MAPPING_WPP), to which a count is then
+ * added.
  *
  * Workload: each flush some hundred counts a CPU; a few thousand segments in all, each
  * reconstructed once. Bounded: PP_CHAIN_COUNTS_SEGMENT_MAX segments; those that were not counted
@@ -26,7 +26,7 @@
 
 struct pp_chain_counts;
 
-/* What came and could not be told, running totals. */
+/* Definitions and counts that came, running totals. */
 struct pp_chain_counts_stats {
 	uint64_t defined; /* segments, reconstructed */
 	uint64_t refused; /* runs of segments that do not fit their code */
@@ -44,8 +44,8 @@ void pp_chain_counts_free(struct pp_chain_counts *counts);
 void pp_chain_counts_set_depth(struct pp_chain_counts *counts, double taken_per_window);
 
 /*
- * Records of one ring in the order they lie there; checked before (chain_records.h). ignored:
- * counts of that process are none of ours.
+ * Take the records of one ring in the order they lie there, checked before (chain_records.h).
+ * ignored: counts of that process are dropped.
  */
 void pp_chain_counts_context(struct pp_chain_counts *counts, uint32_t cpu,
 			     const struct pathprof_context *context, uint64_t time_ns,

@@ -79,7 +79,7 @@ static void pass_taken(struct pp_chain_reader *reader, const struct pathprof_lbr
 	reader->sink->burst(reader->sink->context, &burst, reader->branches);
 }
 
-/* Where the module dropped an entry there are two windows. */
+/* Splits the window in two where the module dropped an entry. */
 static void pass_lbr(struct pp_chain_reader *reader, const struct pathprof_lbr *lbr)
 {
 	const struct pathprof_lbr_entry *entries = (const void *)(lbr + 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a collector in the kernel hands over, on its way to the window: bursts as they are, windows
- * of taken branches reconstructed first, counts by way of the segments they belong to.
+ * Passes a collector's records on to the window: bursts as they are, windows of taken branches
+ * reconstructed first, counts by way of the segments they belong to.
  *
  * Workload: some thousand records a second at most. A part of its source, which the event loop
  * owns; no locks. What is handed to the sink lies in the collector's ring or here until the next
@@ -35,7 +35,7 @@ int pp_chain_reader_init(struct pp_chain_reader *reader, const struct pp_source_
 			 uint32_t cpu_cnt);
 void pp_chain_reader_release(struct pp_chain_reader *reader);
 
-/* Before each reading of what has come until now. */
+/* Call before each reading. */
 void pp_chain_reader_begin(struct pp_chain_reader *reader, const struct pp_source_sink *sink);
 /* A pp_chain_record_fn; context is the reader. */
 void pp_chain_reader_record(void *context, const struct pathprof_record *record);

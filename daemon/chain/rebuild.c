@@ -89,7 +89,7 @@ static bool is_of(const struct process *p, const struct pp_track_process *known)
 	       p->exec_cnt == known->exec_cnt;
 }
 
-/* The one that is known, else one that is free, else the one not met for longest. */
+/* The slot of the known process, else a free one, else the least recently used. */
 static struct process *slot_for(struct pp_rebuild *rebuild, const struct pp_track_process *known)
 {
 	struct process *oldest = &rebuild->processes[0];
@@ -119,7 +119,7 @@ static int adopt(struct pp_rebuild *rebuild, struct process *p,
 	return 0;
 }
 
-/* Handles are with the reconstructors too: all go together. */
+/* Reconstructors hold handles of the files, so all of them forget these together. */
 static void make_room(struct pp_rebuild *rebuild)
 {
 	if (!pp_process_codes_are_full(rebuild->codes))

@@ -27,20 +27,20 @@ void pp_rebuild_free(struct pp_rebuild *rebuild);
 
 struct pp_rebuild_window {
 	struct pp_counted who;
-	const uint64_t *start; /* what runs before the first taken branch is read too, from there
-				  on; NULL: it is not */
+	const uint64_t *start; /* code from here to the first taken branch is read, too; NULL: it
+				  is not */
 	const struct pathprof_taken *taken;
 	uint32_t taken_cnt;
 };
 
 /*
- * As pathprof_reconstruct and pathprof_reconstruct_from. 0, or an enum pathprof_refusal, which is
- * counted; -ESRCH: it cannot be told who the process was, -ENOMEM.
+ * Calls pathprof_reconstruct or pathprof_reconstruct_from. 0, or an enum pathprof_refusal, which is
+ * counted; -ESRCH: it cannot be told which process it was; -ENOMEM.
  */
 int pp_rebuild_window(struct pp_rebuild *rebuild, const struct pp_rebuild_window *window,
 		      struct pathprof_branch *branches, uint32_t *ret_cnt);
 
-/* How many were refused for that reason. */
+/* The number of windows that were refused for that reason. */
 uint64_t pp_rebuild_refused(const struct pp_rebuild *rebuild, enum pathprof_refusal refusal);
 
 #endif

@@ -25,8 +25,8 @@
 /* 341 samples: 3.5 seconds at the default rate. */
 #define RING_PAGES 4
 /*
- * How many times as often inherited events strike: at 97 a second what lives for 2.6 ms may have a
- * sample. Each strike costs 20 us in a virtual machine, a tenth of that outside.
+ * Inherited events strike this many times as often: at 97 a second a process that lives for 2.6 ms
+ * may have a sample. Each strike costs 20 us in a virtual machine, a tenth of that outside.
  */
 #define FINER 4
 
@@ -63,7 +63,7 @@ static int refused(int code, struct pathprof_error *error)
 	return pathprof_fail(error, code, "perf_event_open: %s", strerror(-code));
 }
 
-/* A tenth around the nominal period, or around that of inherited events. */
+/* Opens events whose periods are within a tenth of the nominal one, or of inherited events'. */
 static int open_of(struct pp_clock *clock, pid_t only_pid, bool kernel)
 {
 	const unsigned int finer = only_pid ? FINER : 1;
@@ -130,7 +130,7 @@ static bool in_range(const struct pp_clock_config *config, uint64_t address)
 	return !config->ip_max || (address >= config->ip_min && address <= config->ip_max);
 }
 
-/* By chance, as often as its event is faster than the nominal rate. */
+/* Leaves samples of a faster event out at random, so that the nominal rate remains. */
 static bool is_thinned_out(struct pp_clock *clock, const struct pp_cpu_sample *sample)
 {
 	return clock->is_inherited && (uint64_t)rand_r(&clock->random) * clock->nominal_ns >=

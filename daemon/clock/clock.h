@@ -49,8 +49,8 @@ int pp_clock_late_code(const struct pp_clock *clock);
 /* Samples of processes outside of only_pid's family come as well: the caller tells them apart. */
 bool pp_clock_sees_others(const struct pp_clock *clock);
 /*
- * Events of whole CPUs lose samples of everybody: so many of the lost are the caller's, if the lost
- * are like those that were read since then, of which `own` were the caller's and `others` were not.
+ * Events of whole CPUs lose samples of all processes. Returns how many of the lost are the
+ * caller's, if the lost are like those read since then: `own` of the caller's, `others` not.
  */
 uint64_t pp_clock_own_loss(uint64_t lost, uint64_t own, uint64_t others);
 bool pp_clock_sees_kernel(const struct pp_clock *clock);

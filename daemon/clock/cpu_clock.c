@@ -57,7 +57,7 @@ struct pp_cpu_clock {
 	bool is_spared[CPU_MAX];
 };
 
-/* As the kernel writes it for the sample_type in `attributes`. */
+/* The kernel's layout of a sample for the sample_type in `attributes`. */
 struct sample_record {
 	struct perf_event_header header;
 	uint64_t ip;
@@ -193,7 +193,7 @@ static int add_event(struct pp_cpu_clock *clock, pid_t tid, int cpu)
 	return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) ? -errno : 0;
 }
 
-/* Of which CPU each is, its first sample tells. */
+/* Takes over the configured events. The first sample of each tells its CPU. */
 static int take_over(struct pp_cpu_clock *clock)
 {
 	int code = 0;
@@ -231,7 +231,7 @@ static bool has_thread(const struct pp_cpu_clock *clock, pid_t tid)
 	return false;
 }
 
-/* Notes the threads of pid that are not known yet. How many, or -errno. */
+/* Notes the threads of pid that are not known yet. Returns their number or -errno. */
 static int list_process(struct pp_cpu_clock *clock, pid_t pid)
 {
 	char path[32];
@@ -255,7 +255,7 @@ static int list_process(struct pp_cpu_clock *clock, pid_t pid)
 	return added;
 }
 
-/* 0 when it has ended. The name before the number may hold anything, a parenthesis as well. */
+/* 0 when pid has ended. The name before the number may hold anything, a parenthesis as well. */
 static pid_t parent_of(pid_t pid)
 {
 	char path[32], text[512];
@@ -388,7 +388,7 @@ static bool read_online(bool *is_on)
 	return got > 0 && pp_perf_parse_cpus(text, is_on, CPU_MAX) == 0;
 }
 
-/* The kernel has switched the event of a CPU that went off, for good. */
+/* The kernel has stopped the event of a CPU that went offline, for good. */
 static void drop_ring(struct pp_cpu_clock *clock, struct ring *ring)
 {
 	if (clock->config.wakes)
@@ -410,14 +410,14 @@ static int follow_cpus(struct pp_cpu_clock *clock, const bool *is_on)
 
 		if (is_on[cpu] && !clock->is_spared[cpu] && !find_ring(clock, cpu))
 			code = add_event(clock, -1, cpu);
-		/* One that is gone again by now is for the next time. */
+		/* A CPU that is gone again by now is tried the next time. */
 		if (code && code != -ENODEV)
 			result = code;
 	}
 	return result;
 }
 
-/* Events that stand still because they are paused are none that the kernel stopped. */
+/* Paused events stand still, but are not taken for ones that the kernel stopped. */
 static int rescan(struct pp_cpu_clock *clock)
 {
 	uint64_t now_ns = pp_monotonic_ns();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * cpu-clock events: the kernel writes down, at an even rate on each busy CPU, what its timer
- * interrupted. One ring a CPU. Who follows one process family opens one inherited event for each
- * thread and CPU and leads them all to the CPU's ring, for the kernel maps no inherited event that
+ * interrupted. One ring a CPU. A process family is followed by one inherited event for each thread
+ * and CPU, all of which write to the CPU's ring, for the kernel maps no inherited event that
  * follows its thread from CPU to CPU.
  *
  * Workload: a hundred to some thousand samples a second and CPU, read some times a second (every

@@ -142,7 +142,7 @@ void pp_drift_join(struct pp_drift *drift)
 	drift->judge.telling = &drift->telling;
 }
 
-/* Without it everything else works: builds are compared with themselves only. */
+/* Without names everything else works, but builds are compared with themselves only. */
 static void open_names(struct pp_drift *drift)
 {
 	char place[PP_CONFIG_PATH_MAX], cache[PP_CONFIG_PATH_MAX + 8];
@@ -216,7 +216,7 @@ void pp_drift_free(struct pp_drift *drift)
 		return;
 	pp_drift_end_restore(drift);
 	pp_drift_release_drafts(&drift->telling, NULL);
-	/* what is being named is lost, and asked for again another time */
+	/* names that are under way are lost, and asked for again later */
 	if (drift->naming.names)
 		pp_names_cancel(drift->naming.names);
 	pp_names_free(drift->naming.names);

@@ -44,13 +44,13 @@ void pp_drift_on_news(struct pp_drift *drift, pp_drift_news_fn *fn, void *contex
 int pp_drift_configure(struct pp_drift *drift, const struct pp_config *config,
 		       struct pathprof_error *error);
 /*
- * A window that was just stored as `window`, before its profile is cleared: measures, judges,
- * stores drift and states, and with these what is to be told. What fails is logged once and
+ * Takes a window that was just stored as `window`, before its profile is cleared: measures and
+ * judges it, stores drift and states, and the messages with these. A failure is logged once and
  * counted, never fatal.
  */
 void pp_drift_window(struct pp_drift *drift, const struct pathprof_profile *profile,
 		     int64_t window);
-/* The clock was set forward by so much, or back: before the first window that ends by the new one.
+/* The clock was set by by_ns. Call it before the first window that ends by the new clock.
  * NULL-safe. */
 void pp_drift_clock_set(struct pp_drift *drift, int64_t by_ns);
 /* CPU time of the children that read binaries' files; NULL-safe. */

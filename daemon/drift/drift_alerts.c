@@ -121,7 +121,7 @@ static bool fill_alert(struct pp_drift_alert *alert, const struct pathprof_alert
 	       (alert->json || !is_told);
 }
 
-/* An alert that there is no memory for is not watched: NULL, and it is said and counted. */
+/* NULL, logged and counted, if there is no memory: the alert is not watched then. */
 static struct pp_drift_alert *add_alert(struct pp_drift_alerts *alerts,
 					const struct pathprof_alert_row *row)
 {
@@ -189,7 +189,7 @@ void pp_drift_unlink(pp_drift_links links)
 	}
 }
 
-/* The rule has another baseline since the alert was made: what is told from here on names that. */
+/* If the rule's baseline was changed since the alert was made, messages name the new one. */
 static void follow_baseline(const struct pp_drift_alerts *alerts, struct pp_drift_alert *alert,
 			    const char *baseline)
 {

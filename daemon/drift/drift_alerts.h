@@ -17,7 +17,7 @@
 struct pp_drift_rule {
 	const struct pp_config_alert *config; /* NULL: this place is empty or switched off */
 	struct pathprof_alert_rule rule;
-	bool blind; /* its pinned baseline is not there, which was said */
+	bool blind; /* its pinned baseline is missing, and that was logged */
 };
 
 /* One rule's state for one binary and container; outlives subjects. */
@@ -25,19 +25,19 @@ struct pp_drift_alert {
 	char *rule, *binary, *container, *baseline;
 	char *json; /* what was told last; NULL: nothing */
 	struct pathprof_alert_state state;
-	uint32_t linked_cnt; /* subjects that have it */
-	bool changed;        /* since it was stored */
-	bool told;           /* that it fires, and not yet that this is over */
+	uint32_t linked_cnt;                       /* subjects that have it */
+	bool changed;                              /* since it was stored */
+	bool told;                                 /* that it fires, and not yet that it is over */
 	char build_id[PATHPROF_BUILD_ID_TEXT_LEN]; /* of the build that was told of; "": none */
 	uint32_t gone_cnt; /* windows in a row in which others ran in the place of that build */
 	bool waiting;      /* a draft of its message waits for names: its state is not stored yet */
 };
-/* Of a subject, by rule; NULL: not for it. */
+/* The alerts of a subject, by rule; NULL: the rule is not for it. */
 typedef struct pp_drift_alert *pp_drift_links[PP_CONFIG_ALERT_MAX];
 
 struct pp_drift_alerts {
 	struct pp_drift_common *common;
-	bool of_tests; /* those of the rule on tested sets, which this one leaves to another */
+	bool of_tests; /* only those of the rule on tested sets; else all but these */
 	struct pp_drift_rule rules[PP_CONFIG_ALERT_MAX];
 	struct pp_drift_alert **list;
 	uint32_t cnt;
@@ -48,12 +48,12 @@ struct pp_drift_alerts {
 };
 
 void pp_drift_make_rules(struct pp_drift_alerts *alerts);
-/* How many last windows rules measure together at most. */
+/* The largest number of windows that a rule measures together. */
 uint32_t pp_drift_pooled_max(const struct pp_drift_alerts *alerts);
 /* Whether a rule on the rolling baseline is pending or fires. */
 bool pp_drift_alarmed(const struct pp_drift_alerts *alerts, pp_drift_links links);
 /* Finds or makes the states that rules need of a binary in a container, and gives them the rules'
- * baselines; links are all NULL, or what an earlier call made of them. */
+ * baselines; links are all NULL, or as an earlier call left them. */
 void pp_drift_link(struct pp_drift_alerts *alerts, const char *binary, const char *container,
 		   pp_drift_links links);
 void pp_drift_unlink(pp_drift_links links);
@@ -73,7 +73,7 @@ const struct pathprof_alert_rule *pp_drift_rule_of(const struct pp_drift_alerts 
 						   const struct pp_drift_alert *alert);
 int pp_drift_read_alerts(struct pp_drift_alerts *alerts, struct pathprof_error *error);
 void pp_drift_store_alerts(struct pp_drift_alerts *alerts);
-/* Frees those that say nothing and that no subject has. */
+/* Frees quiet states that no subject has. */
 void pp_drift_prune_alerts(struct pp_drift_alerts *alerts);
 /*
  * Tells the journal (NULL: none) at once; others find the message in the store, where the next
@@ -84,10 +84,10 @@ void pp_drift_hand_on(struct pp_drift_alerts *alerts, struct pp_tell *journal,
 /* Messages that were not stored are lost. */
 void pp_drift_free_alerts(struct pp_drift_alerts *alerts);
 
-/* drift_clock.c: the clock was set by so much; a time of 0 is never, and stays. */
+/* drift_clock.c: the clock was set by by_ns; a time of 0 means never, and stays. */
 void pp_drift_move_time(int64_t *time_ns, int64_t by_ns);
 void pp_drift_move_alerts(struct pp_drift_alerts *alerts, int64_t by_ns);
-/* By how much the latest state lies behind this time; 0: none does. */
+/* How far the latest state lies after now_ns; 0: none does. */
 int64_t pp_drift_alerts_ahead_ns(const struct pp_drift_alerts *alerts, int64_t now_ns);
 
 #endif

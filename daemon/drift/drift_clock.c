@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The clock was set: what drift remembers moves with it, so that how long ago something was stays
- * as it is. Else nothing would be judged until a clock that was set back has caught up (a window
- * must be newer than the last), and one set forward would end every alert as out of date. Once in a
- * blue moon. One owner, the event loop.
+ * When the clock is set, the times that drift remembers move with it, so that how long ago
+ * something was stays as it is. Else nothing would be judged until a clock that was set back has
+ * caught up (a window must be newer than the last), and one set forward would end every alert as
+ * out of date. Happens rarely. One owner, the event loop.
  */
 #include "drift_state.h"
 

@@ -32,8 +32,8 @@ struct pp_drift_common {
 	int64_t window, end_ns;
 	double per_burst; /* paths that came out of one burst; 0: not known */
 	/*
-	 * Of the windows that the rolling baselines are made of. Windows of different kinds do not
-	 * see the same paths equally often, so they are never held against each other.
+	 * The kind of the windows that the rolling baselines are made of. Windows of different
+	 * kinds do not see the same paths equally often, so they are never compared.
 	 */
 	enum pathprof_window_kind kind;
 
@@ -69,7 +69,7 @@ static inline void pp_drift_lost(struct pp_drift_common *common, int code, const
 		pp_log(LOG_WARNING, "drift: %s: %s", what, why);
 }
 
-/* Fewer samples than are measured are no reason to begin to watch a binary. */
+/* Whether there are enough samples to measure; with fewer, a binary is not yet watched. */
 static inline bool pp_drift_is_enough(const struct pp_drift_common *common,
 				      const struct pathprof_tally *tally)
 {

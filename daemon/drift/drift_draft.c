@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A message is drafted when an alert changes and told at once, unless its paths have no names yet.
- * Then it waits: one after another each asks for the names of its own paths, and is told with what
- * came; none waits longer than some seconds. Whatever else was being named makes room.
+ * Then it waits: one after another, drafts ask for the names of their paths and are told with those
+ * that came; none waits longer than some seconds. Other naming under way is cancelled.
  *
  * An alert whose message waits keeps its state of before in the store: if the daemon dies
  * meanwhile, the next window fires it again.
@@ -17,7 +17,7 @@
 
 #define WAIT_US UINT64_C(5000000)
 
-/* The next that waits asks for its names. */
+/* Asks for the names of the next draft that waits. */
 static void next_draft(struct pp_drift_telling *telling);
 
 static void unlink_draft(struct pp_drift_telling *telling, const struct pp_drift_draft *draft)
@@ -29,7 +29,7 @@ static void unlink_draft(struct pp_drift_telling *telling, const struct pp_drift
 	*at = draft->next;
 }
 
-/* A state that was held back is written with what is told. */
+/* The alert's state, which was held back, is written with the message. */
 static void tell_draft(struct pp_drift_telling *telling, struct pp_drift_draft *draft)
 {
 	unlink_draft(telling, draft);
@@ -68,7 +68,7 @@ static void on_named(void *context, int code, const struct pp_names_answer *answ
 	struct pp_drift_telling *telling = context;
 	struct pp_drift_draft *draft = telling->drafts;
 
-	/* late: it was told already */
+	/* too late: the draft was told already */
 	if (!draft || code == -ECANCELED)
 		return;
 	pp_drift_work_begin(telling->common);
@@ -158,7 +158,7 @@ void pp_drift_release_drafts(struct pp_drift_telling *telling, const struct pp_d
 	struct pp_drift_draft *draft = telling->drafts, *next;
 	bool asked = draft && (!alert || draft->alert == alert);
 
-	/* the answer under way is the first one's */
+	/* the answer under way belongs to the first draft */
 	if (asked && !telling->naming->job && pp_names_busy(telling->naming->names))
 		pp_names_cancel(telling->naming->names);
 	for (; draft; draft = next) {
@@ -198,7 +198,7 @@ static struct pp_drift_draft *new_draft(struct pp_drift_telling *telling,
 	return draft;
 }
 
-/* There are paths, and a file to read their names from. */
+/* Whether there are paths, and a file to read their names from. */
 static bool is_worth_waiting(const struct pp_drift_telling *telling,
 			     const struct pp_drift_draft *draft)
 {
@@ -218,8 +218,7 @@ static bool does_one_fire(const struct pp_drift_telling *telling, const struct p
 	return false;
 }
 
-/* The alert that was told of is over: its rule, and its rule's figure when the last one resolved.
- */
+/* Names the alert that was told of, and its rule's figure when the last of the cause resolved. */
 static void set_alert(const struct pp_drift_telling *telling, struct pp_drift_draft *draft,
 		      struct pp_drift_alert *alert)
 {

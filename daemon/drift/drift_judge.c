@@ -14,7 +14,7 @@
 
 #define MEASURE_MAX (PP_CONFIG_ALERT_MAX + PP_PINNED_MAX + 2)
 
-/* A measurement of so many pooled windows against one baseline. */
+/* A measurement of the last `pooled` windows together against one baseline. */
 struct measured {
 	const char *baseline;
 	uint32_t pooled;
@@ -86,7 +86,7 @@ static void add_row(struct pp_drift_judge *judge, const struct pathprof_drift_ro
 		judge->rows[judge->row_cnt++] = *row;
 }
 
-/* No file's name: what the service makes itself. */
+/* Whether this is a baseline that the service makes itself; no file may have its name. */
 static bool is_reserved(const char *baseline)
 {
 	return !strcmp(baseline, PATHPROF_BASELINE_ROLLING) ||

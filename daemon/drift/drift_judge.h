@@ -19,7 +19,7 @@ struct pp_drift_judge {
 void pp_drift_judge(struct pp_drift_judge *judge, struct pp_drift_subject *subject,
 		    const struct pathprof_part *part);
 
-/* Says once of each rule whose pinned baseline is not there that it judges nothing. */
+/* Logs once for each rule whose pinned baseline is missing that it judges nothing. */
 void pp_drift_tell_blind(struct pp_drift_judge *judge);
 
 /* drift_parts.c: splits a profile by subject, most samples first. The caller frees both. */

@@ -88,7 +88,7 @@ static bool is_kl_corrected(const struct pp_drift_draft *draft)
 	return draft->has_rule && draft->rule.metric == PATHPROF_METRIC_KL_CORRECTED;
 }
 
-/* Bits less than chance makes of them are no drift, and nobody knows what fewer than none are. */
+/* Corrected bits below 0 are less than chance alone makes: no drift, so they are told as 0. */
 static double value_of(const struct pp_drift_draft *draft)
 {
 	return is_kl_corrected(draft) ? fmax(0, draft->state.value) : draft->state.value;
@@ -207,7 +207,7 @@ static void join_places(struct place *places, size_t cnt)
 		}
 }
 
-/* Where a place is run as much as before, but another way, a path of it tells more. */
+/* A place that runs as much as before, but in another way, is told by the path that moved most. */
 static void put_place(const struct place *place, FILE *to)
 {
 	bool otherwise =
@@ -225,7 +225,7 @@ static void put_place(const struct place *place, FILE *to)
 }
 
 /* ": most in NAME (was 12 %, now 40 % of its runs), ...": shares before and now, of the paths that
- * are told. Whatever moved by less than a tenth of the first is no news. */
+ * are told. Places that moved by less than a tenth of the first are left out. */
 static void put_places(const struct pp_drift_draft *draft, FILE *to)
 {
 	struct place places[PP_DRIFT_MOVED_MAX];
@@ -255,7 +255,7 @@ static const char *rolling_span(const struct pp_drift_telling *telling, char *te
 	return text;
 }
 
-/* The baseline, as a place where it ran. */
+/* Names the baseline in words that follow "differently than". */
 static void put_baseline(const struct pp_drift_telling *telling, const struct pp_drift_draft *draft,
 			 FILE *to)
 {
@@ -303,7 +303,7 @@ static void put_firing(const struct pp_drift_telling *telling, const struct pp_d
 	put_command(telling, draft, to);
 }
 
-/* Whose alert is over, and when it fired. */
+/* Names the rule of the alert that is over, and the time when it fired. */
 static void put_alert(const struct pp_drift_draft *draft, FILE *to)
 {
 	fputs("the alert of ", to);

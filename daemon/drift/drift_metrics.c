@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What drift shows at the Prometheus endpoint. Called at each scrape; keeps nothing. */
+/* The drift figures at the Prometheus endpoint. Called at each scrape; keeps nothing. */
 #include "drift_state.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #define BUILD_ID_DIGITS 12
 
-/* Which figure of a measurement. */
+/* The figures of a measurement. */
 static const struct {
 	const char *name, *help;
 	size_t offset; /* into struct pp_drift_shown */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which paths moved most, for what is told of an alert. Events' keys are hashes, so what the store
- * knows of the binary is walked once to find which paths they are, and what they are called.
+ * Which paths moved most, for the message of an alert. Events' keys are hashes, so the store's
+ * paths of the binary are read once to find which of them the keys stand for, and their names.
  *
  * Workload: a few alerts an hour.
  */
@@ -76,7 +76,7 @@ static int find_portable(void *context, const struct pathprof_portable_row *row)
 	return 0;
 }
 
-/* What only the other build did has a name there. */
+/* A path that only the other build ran has its name in that build. */
 static int find_other_name(void *context, const struct pathprof_portable_row *row)
 {
 	struct pp_drift_draft *draft = context;
@@ -108,7 +108,7 @@ static const struct pathprof_event *heaviest_unnamed(const struct pp_drift_news 
 	return heaviest;
 }
 
-/* In the place of them all the one that was seen most. false: there is none in this window. */
+/* The heaviest unnamed path stands for all of them. False: this window has none. */
 static bool show_unnamed(const struct pp_drift_news *news, struct pp_drift_moved *moved)
 {
 	double unnamed = 0;
@@ -123,7 +123,7 @@ static bool show_unnamed(const struct pp_drift_news *news, struct pp_drift_moved
 	return true;
 }
 
-/* false: nothing that could be told. */
+/* False: there is nothing that could be told. */
 static bool set_key(const struct pp_drift_news *news, struct pp_drift_moved *moved)
 {
 	if (news->base_portable)
@@ -199,7 +199,7 @@ void pp_drift_find_moved(struct pathprof_store *store, const struct pp_drift_new
 	if (!cnt)
 		return;
 	set_keys(news, draft);
-	/* what cannot be found is told without */
+	/* a path that cannot be found is told without a name */
 	(void)pathprof_store_known_paths(store, id, find_path, &finding, NULL);
 	(void)pathprof_store_portable(store, id, find_name, draft, NULL);
 	if (!news->base_portable)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which build's paths are named next. After each window those of whose paths more than some percent
- * have no name yet: first what is compared with another build, one after another, then one other,
- * which has most of them. What comes back goes into the store and to all subjects of that build.
+ * Which build's paths are named next. After each window it is the turn of builds with more than
+ * some percent of unnamed paths: first those compared with another build, one after another, then
+ * the one of the others with most. Names go into the store and to all subjects of that build.
  *
  * All of it together takes a thousandth of one CPU on average, and a minute's time to begin with;
  * one build a window that is compared with another one may always be looked at. A build whose file
@@ -20,7 +20,7 @@
 
 #define UNNAMED_SHARE_MAX 0.02
 #define CREDIT_NS         UINT64_C(60000000000)
-#define BUDGET_PART       1000 /* of one CPU */
+#define BUDGET_PART       1000 /* a thousandth of one CPU */
 #define PAUSE_NS          INT64_C(60000000000)
 #define PAUSE_MAX_NS      INT64_C(3600000000000)
 

@@ -23,7 +23,7 @@ struct split {
 	uint64_t *program;   /* of a process, as a group; 0: not known */
 	const char **names;  /* of containers */
 	uint32_t container_cnt;
-	size_t *slots; /* of (binary, container): how many counts, then where they go */
+	size_t *slots; /* number of counts of each (binary, container), then their places */
 	size_t slot_cnt;
 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the build before did: the rolling baseline of a binary of the same path and container, as it
- * was when the new build came. It stays as it was then, until another build comes.
+ * The counts of the previous build: the rolling baseline of a binary of the same path and
+ * container, as it was when the new build came. It is kept until another build comes.
  *
  * Workload: once for each new build, from memory. After a restart, or when the old build was
  * evicted, from the store: that reads an hour of windows, so it is done for one build a window.
- * Until its turn comes a build that a restart read back is held against what was read back of the
- * build before, which is the end of it.
+ * Until then, after a restart, a build is compared with the windows of the previous build that were
+ * read back: its last ones.
  */
 #include "drift_subject.h"
 
@@ -46,7 +46,7 @@ static struct pp_drift_subject *latest_other(const struct pp_drift_subjects *sub
 	return latest;
 }
 
-/* A build that ran for a few windows only: what it did in all of them. */
+/* Adds the windows of a build that ran for a few windows only. */
 static int add_recent(struct pathprof_tally *counts, const struct pathprof_rolling *rolling)
 {
 	int r = 0;
@@ -86,8 +86,7 @@ void pp_drift_find_previous(struct pp_drift_subjects *subjects, struct pp_drift_
 
 	if (r < 0)
 		pp_drift_lost(subjects->common, r, "counts of the build before lost", strerror(-r));
-	/* In memory is all there is, unless the window at hand is none but one that is read back.
-	 */
+	/* Memory holds all that there is, unless this window is being read back after a start. */
 	subject->sought_previous = other && subjects->common->profile;
 }
 
@@ -121,7 +120,7 @@ static int take_part(void *context, struct pathprof_part *part)
 	return pathprof_tally_join(r->to, &part->tally);
 }
 
-/* What a build did in the time of a rolling baseline before it was seen last. */
+/* Reads a build's counts over the span of a rolling baseline before it was seen last. */
 static int read_build(const struct pp_drift_subjects *subjects,
 		      const struct pp_drift_subject *subject,
 		      const struct pathprof_earlier_build_row *build, struct pathprof_tally *counts)
@@ -142,7 +141,7 @@ static int read_build(const struct pp_drift_subjects *subjects,
 				   &reading, NULL);
 }
 
-/* 1: it has counts enough, and is the build before. */
+/* Returns 1 if the build has enough counts and was made the previous one. */
 static int try_build(struct pp_drift_subjects *subjects, struct pp_drift_subject *subject,
 		     const struct pathprof_earlier_build_row *build)
 {
@@ -175,7 +174,7 @@ static void seek(struct pp_drift_subjects *subjects, struct pp_drift_subject *su
 			      strerror(-r));
 }
 
-/* Those first that have another build in memory, and of them the one that ran last. NULL: none. */
+/* Subjects with another build in memory come first, and of them the last one seen. NULL: none. */
 static struct pp_drift_subject *next_to_seek(const struct pp_drift_subjects *subjects)
 {
 	struct pp_drift_subject *next = NULL;

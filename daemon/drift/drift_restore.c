@@ -136,7 +136,7 @@ static bool is_hot(const struct pp_drift_restore *r, const struct pathprof_part 
 
 /* ---------------------------------------------------------------- counts */
 
-/* What was read of one subject in this window. */
+/* Adds one subject's part of the window being read to its rolling baseline. */
 static int push_part(void *context, struct pathprof_part *part)
 {
 	struct pp_drift_restore *r = context;
@@ -271,7 +271,7 @@ void pp_drift_move_restore(struct pp_drift *drift, int64_t by_ns)
 
 /* ---------------------------------------------------------------- finding windows */
 
-/* Windows that were imported or traced are none that the service measured. */
+/* Imported and traced windows are passed over: the service did not measure them. */
 static int add_found(void *context, const struct pathprof_window_row *row)
 {
 	struct found *found = context;

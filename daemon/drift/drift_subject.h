@@ -9,7 +9,7 @@
 
 #define PP_DRIFT_SHOWN_MAX 5 /* baselines a subject shows at the endpoint */
 
-/* Of the last window that had samples enough: what the endpoint shows. */
+/* Figures of the last window with enough samples, for the endpoint. */
 struct pp_drift_shown {
 	char baseline[PP_CONFIG_NAME_MAX];
 	struct pathprof_drift drift;
@@ -54,22 +54,22 @@ struct pp_drift_subjects {
 /* add: where there is none yet, it begins with this part. NULL: none, or no memory. */
 struct pp_drift_subject *pp_drift_subject(struct pp_drift_subjects *subjects,
 					  const struct pathprof_part *part, bool add);
-/* Names of a build's paths, which all share who know the build. NULL: no memory. */
+/* Names of a build's paths, which all subjects of the build share. NULL: no memory. */
 struct pathprof_portable *pp_drift_portable(struct pp_drift_subjects *subjects,
 					    const struct pathprof_build_id *id);
-/* A part of a window that was judged (hot: an alert is pending or fires): it becomes part of the
- * past. -ENOMEM: it is lost. */
+/* Adds a part of a window that was judged (hot: an alert is pending or fires) to the past.
+ * -ENOMEM: it is lost. */
 int pp_drift_push(const struct pp_drift_subjects *subjects, struct pp_drift_subject *subject,
 		  const struct pathprof_part *part, int64_t end_ns, bool hot);
 /* Lets go of those not seen for longest until the bounds hold. */
 void pp_drift_evict(struct pp_drift_subjects *subjects);
 void pp_drift_free_subjects(struct pp_drift_subjects *subjects);
-/* Counts of everything that is kept of them. */
+/* The memory of all counts that are kept. */
 uint64_t pp_drift_bytes(const struct pp_drift_subjects *subjects);
 
-/* drift_previous.c: what the build before left in memory. */
+/* drift_previous.c: takes the counts of the previous build from memory. */
 void pp_drift_find_previous(struct pp_drift_subjects *subjects, struct pp_drift_subject *subject);
-/* Out of the store, for one subject for which that was not done. */
+/* Reads them from the store, for one subject for which that was not done. */
 void pp_drift_seek_previous(struct pp_drift_subjects *subjects);
 
 #endif

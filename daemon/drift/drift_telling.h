@@ -27,7 +27,7 @@ struct pp_drift_news {
 	const struct pathprof_drift *drift;
 	const struct pathprof_distribution *window, *base;
 	const struct pathprof_portable *portable; /* of this build */
-	/* Of the baseline's build, when it is another one: keys are portable names then. */
+	/* of the baseline's build, if that is another one: keys are portable names then */
 	const struct pathprof_portable *base_portable;
 	bool is_new_normal;               /* resolved, since the baseline is what it fired for */
 	bool is_build_gone;               /* resolved, since others run in the place of the build */
@@ -35,7 +35,7 @@ struct pp_drift_news {
 	const struct pathprof_part *part; /* the newest window by its own keys */
 };
 
-/* A term of drift, and what it is. */
+/* A term of drift, and the path that it belongs to. */
 struct pp_drift_moved {
 	struct pathprof_drift_term term; /* its q is the share that the baseline saw: 0 if none */
 	uint64_t key_lo; /* of the path among the subject's own events; 0: not known */

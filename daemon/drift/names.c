@@ -66,7 +66,7 @@ static void reap_left(struct pp_names *names)
 			names->left[i] = names->left[--names->left_cnt];
 }
 
-/* There is room for it: none is begun while there is not. */
+/* `left` has room for the child: none is begun while it is full. */
 static void leave_child(struct pp_names *names)
 {
 	names->left[names->left_cnt++] = pp_leave_child(names->child, &names->stats.cpu_ns);
@@ -83,7 +83,7 @@ static void forget_child(struct pp_names *names)
 	names->child = 0;
 }
 
-/* The child is gone: what it said, or why it did not. */
+/* The child has ended: hands over its answer, or the reason why there is none. */
 static void finish(struct pp_names *names, int status)
 {
 	struct pp_names_answer answer = {.path_cnt = 0};
@@ -175,7 +175,7 @@ static int on_pipe(sd_event_source *source, int fd, uint32_t events, void *conte
 	return 0;
 }
 
-/* It can be reaped by now, or its time is up. */
+/* The child can be reaped by now, or its time is up. */
 static int on_timer(sd_event_source *source, uint64_t now_us, void *context)
 {
 	struct pp_names *names = context;

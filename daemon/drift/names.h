@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the paths of a binary are called, read from its file by a child: an ELF file may be made by
- * an enemy, lie on a file system that hangs, or take seconds to read, and none of that is for the
- * event loop.
+ * Names of a binary's paths, read from its file by a child process: an ELF file may be made by an
+ * attacker, lie on a file system that hangs, or take seconds to read, and none of that may touch
+ * the event loop.
  *
  *     ask -> fork -> the child finds the file, builds its graph, writes the answer into a pipe
  *                    -> read as it comes, checked -> done
@@ -38,10 +38,10 @@ struct pp_names_path {
 	uint32_t length, outcomes;
 };
 
-/* What is asked; copied. */
+/* A request; pp_names_ask() copies it. */
 struct pp_names_job {
 	struct pathprof_build_id id; /* a file of another identity is refused */
-	const char *file;            /* as those who map it name it */
+	const char *file;            /* its name in the processes that map it */
 	pid_t pids[PP_NAMES_PIDS_MAX];
 	uint32_t pid_cnt; /* of those who map it */
 	const struct pp_names_path *paths;
@@ -94,8 +94,8 @@ void pp_names_stats(const struct pp_names *names, struct pp_names_stats *ret_sta
 _Noreturn void pp_names_child(const struct pp_names_job *job, const char *cache_dir, int fd);
 
 /*
- * What the child writes: the head, then functions of 8 bytes each, then of each path the record and
- * its two texts, without ends, then rows.
+ * The child writes the head, then functions of 8 bytes each, then for each path the record and its
+ * two texts, not terminated, then rows.
  */
 #define PP_NAMES_MAGIC UINT32_C(0x4d4e5050) /* "PPNM" */
 struct pp_names_head {

@@ -55,7 +55,7 @@ static int take_functions(struct reader *reader, size_t cnt, struct pp_names_ans
 	return 0;
 }
 
-/* A string of its own, without what a terminal would obey. */
+/* Copies a string, with control characters replaced. */
 static int take_text(struct reader *reader, size_t len_bytes, const char **ret_text)
 {
 	char *text;

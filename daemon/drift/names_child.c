@@ -3,9 +3,9 @@
  * The child that reads a binary's file: see names.h. It comes from fork in a process that may have
  * threads; it only allocates, reads files and writes to its pipe and the cache of graphs.
  *
- * Where the file is: under the root of a process that maps it, as that one names it; when it was
- * replaced or removed since, behind the mapping itself (/proc/PID/map_files); or under its name
- * here. Which of them is the right one its build-id says.
+ * The file is looked for under the root of a process that maps it, by the name it has there; behind
+ * the mapping itself (/proc/PID/map_files), in case it was replaced or removed since; and under its
+ * name here. The build-id tells which of them is the right one.
  */
 #include "names.h"
 
@@ -33,7 +33,7 @@
 #define CACHE_BYTES    (UINT64_C(128) << 20)
 #define NAME_BYTES_MAX (PP_NAMES_TEXT_MAX - 1)
 
-/* A file that may be the one; opened while there is the right to, and looked into without. */
+/* A file that may be the one: opened while the rights last, read after they were dropped. */
 struct candidate {
 	int fd, root_fd; /* -1: its debug files are looked for nowhere */
 	const char *path;
@@ -99,8 +99,8 @@ static bool maps_it(const struct child *child, const char *line, uint64_t *ret_s
 }
 
 /*
- * Behind a mapping lies the file itself, wherever it is by now. The names in map_files have no
- * leading zeros, other than the addresses in maps.
+ * A mapping leads to the file itself, wherever that is by now. The names in map_files have no
+ * leading zeros, unlike the addresses in maps.
  */
 static void add_mappings(struct child *child, pid_t pid)
 {

@@ -34,13 +34,13 @@ static int kind_of(const char *path, enum pathprof_window_kind *ret_kind,
 	return code;
 }
 
-/* Whether the windows at hand can be held against it; says why not. */
+/* Whether current windows can be compared with this baseline; logs why not. */
 static bool is_comparable(const struct pp_pinned *pinned, const char *path)
 {
 	struct pathprof_error error = {""};
 	enum pathprof_window_kind kind = PATHPROF_KIND_ANY;
 
-	/* what cannot be read is told by who reads the rest */
+	/* a file that cannot be read is reported when all of it is read */
 	if (kind_of(path, &kind, &error) < 0 || kind == PATHPROF_KIND_ANY ||
 	    pinned->kind == PATHPROF_KIND_ANY || kind == pinned->kind)
 		return true;

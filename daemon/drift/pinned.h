@@ -37,7 +37,7 @@ struct pp_pinned {
 void pp_pinned_refresh(struct pp_pinned *pinned);
 /* The kind of the windows to come: the next refresh reads anew when it changes. */
 void pp_pinned_set_kind(struct pp_pinned *pinned, enum pathprof_window_kind kind);
-/* As pathprof_pinned_baseline(), of the baseline called name. Valid until the next refresh. */
+/* Calls pathprof_pinned_baseline() for the baseline called name. Valid until the next refresh. */
 struct pathprof_baseline pp_pinned_baseline(struct pp_pinned *pinned, const char *name,
 					    uint64_t group, const char *binary,
 					    const char *container);

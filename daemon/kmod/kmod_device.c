@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "pathprof/profile.h"
 
-/* As many rings as Linux has CPU numbers. */
+/* The largest number of CPUs that Linux supports. */
 #define RING_MAX       8192
 #define RING_BYTES_MAX (UINT32_C(1) << 30)
 
@@ -96,7 +96,7 @@ static int open_device(int *ret_fd, struct pathprof_kmod_info *ret_info,
 
 	if (fd < 0)
 		return refuse_open(errno ? -errno : -EIO, error);
-	/* of another size, the call has another number: the module does not know it */
+	/* a struct of another size gives the call another number, which the module does not know */
 	if (ioctl(fd, PATHPROF_IOC_INFO, &info) && errno != ENOTTY)
 		return refuse_open(errno ? -errno : -EIO, error);
 	if (info.version != PATHPROF_KMOD_VERSION)

@@ -23,7 +23,7 @@ struct pp_kmod_device {
 int pp_kmod_device_open(struct pp_kmod_device *ret_device, struct pathprof_error *error);
 void pp_kmod_device_close(struct pp_kmod_device *device);
 
-/* Opens it, asks, closes it. Errors as of open. */
+/* Opens the device, asks for its info, closes it. Errors as of open. */
 int pp_kmod_device_probe(uint32_t source, struct pathprof_kmod_info *ret_info,
 			 struct pathprof_error *error);
 
@@ -33,11 +33,11 @@ int pp_kmod_device_start(struct pp_kmod_device *device, const struct pathprof_km
 int pp_kmod_device_stop(struct pp_kmod_device *device);
 /* Writes out what is being counted; the session goes on. */
 int pp_kmod_device_flush(struct pp_kmod_device *device);
-/* Another budget; the session goes on. -ENOTTY: a module that cannot change it under way. */
+/* Sets another budget; the session goes on. -ENOTTY: a module that cannot change it under way. */
 int pp_kmod_device_set_budget(struct pp_kmod_device *device, uint32_t budget_ppm);
 int pp_kmod_device_stats(struct pp_kmod_device *device, struct pathprof_collector_stats *ret_stats);
 
-/* Every ring, as pp_kmod_ring_drain; each is tried, the first error is returned. */
+/* Drains every ring by pp_kmod_ring_drain; each is tried, the first error is returned. */
 int pp_kmod_device_drain(struct pp_kmod_device *device, pp_chain_record_fn *fn, void *context);
 
 #endif

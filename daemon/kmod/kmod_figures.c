@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a source of the kernel module tells of itself (chain_figures.h): the module counts since it
- * was loaded, its sources since they were opened.
+ * The figures of a source of the kernel module (chain_figures.h): the module counts since it was
+ * loaded, its sources since they were opened.
  *
  * Workload: once a window, and when asked. One thread.
  */
@@ -31,7 +31,7 @@ void pp_kmod_figures_fill(struct pp_kmod_source *source, struct pp_source_stats 
 	struct pathprof_collector_stats now;
 	struct pp_source_stats stats;
 
-	/* totals must not fall: what cannot be had is what it was */
+	/* totals must not fall: if they cannot be read, the last ones stay */
 	if (pp_kmod_device_stats(&source->device, &now))
 		now = source->last;
 	source->last = now;

@@ -33,8 +33,8 @@ int pp_kmod_ring_init(struct pp_kmod_ring *ret_ring, uint32_t cpu,
 /* ---------------------------------------------------------------- reading */
 
 /*
- * most_bytes were written and lie before the data's end, a multiple of 8. Of a PAD there may be no
- * more than 8 bytes: half a head, with its size and type.
+ * most_bytes were written and lie before the data's end, a multiple of 8. A PAD may have only 8
+ * bytes: half a head, with its size and type.
  */
 static bool has_end(const struct pathprof_record *record, uint64_t most_bytes)
 {
@@ -44,7 +44,7 @@ static bool has_end(const struct pathprof_record *record, uint64_t most_bytes)
 	       record->size_bytes % 8 == 0 && record->size_bytes <= most_bytes;
 }
 
-/* Of what was written, the part before the data's end. */
+/* The number of written bytes that lie in one piece, up to the end of the data area. */
 static uint64_t straight_bytes(const struct pp_kmod_ring *ring, uint64_t head)
 {
 	uint64_t left_bytes = head - ring->tail;

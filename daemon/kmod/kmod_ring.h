@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reading one ring of the kernel module (pathprof/kmod_abi.h). What lies in it is written by the
- * module and still held against the interface, record by record: a module of another making, or a
+ * Reading one ring of the kernel module (pathprof/kmod_abi.h). Its records are written by the
+ * module and are still checked against the interface, one by one: a module of another making, or a
  * fault in it, must not take the daemon down.
  *
  * Workload: a ring of 1 MB, emptied some times a second; 10^2 to 10^5 records. One reader a ring.

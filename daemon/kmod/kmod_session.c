@@ -101,7 +101,7 @@ void pp_kmod_session_configure(struct pp_kmod_source *source, const struct pp_so
 			pp_kmod_device_set_budget(&source->device, budget_ppm(source)) != 0;
 }
 
-/* The old session's last words first: its numbers mean nothing in the new one. */
+/* Reads the old session's last records first: its numbers mean nothing in the new one. */
 int pp_kmod_session_restart(struct pp_kmod_source *source, const struct pp_source_sink *sink)
 {
 	int r = pp_kmod_device_stop(&source->device);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the kernel module's two sources consist of, and what their parts offer each other: sessions
+ * The state of the kernel module's two sources, and the functions of their parts: sessions
  * (kmod_session.c), figures (kmod_figures.c), and what the event loop calls (source_kmod.c).
  *
  * Workload: some bursts a second (swlbr) to some thousand windows or a few hundred counts (lbr).
@@ -49,7 +49,7 @@ static inline uint32_t pp_kmod_clamp(uint64_t value, uint32_t low, uint32_t high
 /* Hands over all that lies in the rings; what is handed over is good during the call. */
 int pp_kmod_source_read(struct pp_kmod_source *source, const struct pp_source_sink *sink);
 
-/* By the source's settings, on a device that is open and has no session. */
+/* Starts a session by the source's settings, on a device that is open and has none. */
 int pp_kmod_session_start(struct pp_kmod_source *source, struct pathprof_error *error);
 /*
  * Settings for the session that runs. Another budget is told to the module; whatever else differs,
@@ -57,18 +57,18 @@ int pp_kmod_session_start(struct pp_kmod_source *source, struct pathprof_error *
  */
 void pp_kmod_session_configure(struct pp_kmod_source *source,
 			       const struct pp_source_config *config);
-/* Ends the session, its last words read, and starts one by the settings of now. */
+/* Ends the session, reads its last records, and starts one by the current settings. */
 int pp_kmod_session_restart(struct pp_kmod_source *source, const struct pp_source_sink *sink);
 /* Taken branches that a burst (swlbr) has at most, where it has no horizon. */
 uint32_t pp_kmod_session_window(const struct pp_kmod_source *source);
 /* Instructions that a burst reaches: as asked for, up to what is cheap enough; 0: no horizon. */
 uint32_t pp_kmod_session_horizon(const struct pp_kmod_source *source);
 
-/* What was counted since the source was opened; all of *ret_since below PATHPROF_STAT_CNT. */
+/* The counters of now since the source was opened; all of *ret_since below PATHPROF_STAT_CNT. */
 void pp_kmod_figures_since(const struct pp_kmod_source *source,
 			   const struct pathprof_collector_stats *now,
 			   struct pathprof_collector_stats *ret_since);
-/* As pp_source_ops.stats. */
+/* Implements pp_source_ops.stats. */
 void pp_kmod_figures_fill(struct pp_kmod_source *source, struct pp_source_stats *ret_stats);
 
 #endif

@@ -46,7 +46,7 @@ static int open_clock(struct pp_kmod_source *source)
 	return r ? r : watch(source->epoll_fd, source->device.fd);
 }
 
-/* What only hardware's windows need. */
+/* Opens the parts that only windows of hardware need: the event and the reader. */
 static int open_reader(struct pp_kmod_source *source, struct pathprof_error *error)
 {
 	int r = pp_taken_event_find(&source->event, source->config.event, PP_TAKEN_EVENT_SYSFS,
@@ -176,7 +176,7 @@ static int drain(struct pp_kmod_source *source, const struct pp_source_sink *sin
 {
 	uint64_t expired_cnt;
 
-	/* Rung or not, what is there is read. */
+	/* The rings are read whether the timer has expired or not. */
 	if (read(source->timer_fd, &expired_cnt, sizeof(expired_cnt)) < 0 && errno != EAGAIN)
 		return -errno;
 	if (source->restart)
@@ -194,7 +194,7 @@ static int kmod_fd(struct pp_source *base)
 
 typedef int work_fn(struct pp_kmod_source *source, const struct pp_source_sink *sink);
 
-/* What the sink does with it is on the source's account too. */
+/* The sink's work is charged to the source, too. */
 static int charge(work_fn *work, struct pp_source *base, const struct pp_source_sink *sink)
 {
 	struct pp_kmod_source *source = (struct pp_kmod_source *)base;

@@ -260,7 +260,7 @@ const size_t pp_config_alert_key_cnt =
 static const char *const slow[][2] = {
 	{"Threshold", "0.005"}, {"Hysteresis", "0.0025"}, {"Pooled", "3"}, {"Windows", "1"}};
 
-/* Of rules and baselines. */
+/* The characters that names of rules and baselines may have. */
 static const char name_letters[] =
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
 
@@ -493,7 +493,7 @@ static bool is_address(const char *value)
 	return inet_pton(AF_INET6, host + 1, address) == 1;
 }
 
-/* As pathprofctl baseline set takes it. */
+/* Accepts the names that `pathprofctl baseline set` accepts. */
 static bool is_baseline(const char *value)
 {
 	return !strchr(".-", value[0]) && !value[strspn(value, name_letters)];

@@ -142,11 +142,11 @@ void pp_config_adopt(struct pp_config *config, const struct pp_config *wanted, c
 		     size_t rest_size);
 
 /*
- * Where the store lies: the setting, else $STATE_DIRECTORY, else /var/lib/pathprof for root and
+ * The path of the store: the setting, else $STATE_DIRECTORY, else /var/lib/pathprof for root and
  * $XDG_STATE_HOME/pathprof for anybody else. -ENAMETOOLONG; -ENOENT without a home.
  */
 int pp_config_db_path(const struct pp_config *config, char *ret_path, size_t path_size);
-/* Where baselines lie: the setting, else "baselines" beside the store. Errors as above. */
+/* The directory of baselines: the setting, else "baselines" beside the store. Errors as above. */
 int pp_config_baselines_path(const struct pp_config *config, char *ret_path, size_t path_size);
 
 #endif

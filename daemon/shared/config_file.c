@@ -62,7 +62,7 @@ static const char *skip_lead(struct parse *p, const char *line, const char *end)
 	return line;
 }
 
-/* As fgets: the next line into buffer, NULL at the end. */
+/* Works like fgets: the next line into buffer, NULL at the end. */
 static char *next_line(char *buffer, int size, void *context)
 {
 	struct parse *p = context;
@@ -95,7 +95,7 @@ static char *next_line(char *buffer, int size, void *context)
 	return buffer;
 }
 
-/* NULL: a rule too many, which setting it will tell. */
+/* NULL: there is one rule too many; setting its key will fail and say so. */
 static uint64_t *seen_in(struct parse *p, const char *section)
 {
 	const char *alert = pp_config_alert_name(section);
@@ -181,7 +181,7 @@ static int parse_text(struct pp_config *config, const char *name, const char *te
 	return 0;
 }
 
-/* Whether the values can be together, once all that set them were read. */
+/* Whether the values are consistent, once all files that set them were read. */
 static int check_together(const struct pp_config *config, const char *name,
 			  struct pathprof_error *error)
 {

@@ -45,7 +45,7 @@ struct pp_config_key {
 extern const struct pp_config_key pp_config_keys[];
 extern const size_t pp_config_key_cnt;
 
-/* Of a section [Alert NAME]: what every rule has. */
+/* The keys of a section [Alert NAME]. */
 extern const struct pp_config_key pp_config_alert_keys[];
 extern const size_t pp_config_alert_key_cnt;
 /* NAME of "Alert NAME", or NULL. */

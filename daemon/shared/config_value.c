@@ -18,7 +18,7 @@ int pp_value_addresses(const char *text, uint64_t *ret_first, uint64_t *ret_last
 		r = pp_hex_take(&text, &last);
 	if (!r && *text)
 		r = -EINVAL;
-	/* both 0 means all, to whom it is handed */
+	/* both 0 would mean all to whoever gets them */
 	if (!r && (first > last || !last))
 		r = -ERANGE;
 	if (r)

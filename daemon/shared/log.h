@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A daemon's words to its operator: to the journal, with fields, when systemd connected standard
+ * A daemon's log for its operator: to the journal, with fields, when systemd connected standard
  * error to it; else one line `PROGRAM: ...` on standard error. Never on standard output. Control
  * characters (names of files have some that make a line look like two) become blanks.
  *
@@ -16,7 +16,7 @@
 
 /* Finds out where lines go. most: least important priority that is still shown (LOG_INFO). */
 void pp_log_init(int most);
-/* Whose lines they are: a constant, "pathprofd" unless set. */
+/* The program's name in its lines: a constant, "pathprofd" unless set. */
 void pp_log_set_program(const char *name);
 
 /* priority as syslog(3): LOG_ERR, LOG_WARNING, LOG_NOTICE, LOG_INFO, LOG_DEBUG. */

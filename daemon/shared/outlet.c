@@ -180,7 +180,7 @@ static void follow(struct client *client, bool is_relay)
 		close_client(client);
 }
 
-/* Others could name a place where whoever looks for the notes, root, finds something else. */
+/* Other users could name a directory in which root would find something else than notes. */
 static void take_notes(struct client *client, const char *directory)
 {
 	uid_t user = place_of(client)->user;

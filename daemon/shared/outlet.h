@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where pathprof-relay asks pathprofd: a Unix stream socket beside the database, for its owner and
- * its group. A client sends one line and then only listens:
+ * The socket by which pathprof-relay asks pathprofd: a Unix stream socket beside the database, for
+ * its owner and its group. A client sends one line and then only listens:
  *
  *     figures   is answered with all figures in Prometheus' text format, and the end
  *     follow    is answered with a newline whenever there are new messages in the store, as long
@@ -36,7 +36,7 @@ struct pp_outlet;
 typedef void pp_outlet_figures_fn(void *context, FILE *to);
 
 /*
- * Whoever holds the database's lock may call it: a socket that an earlier process left is replaced.
+ * The caller holds the database's lock: a socket that an earlier process left is replaced.
  * -ENAMETOOLONG: the database's path is too long for a socket beside it; -EADDRINUSE: what lies
  * there is no socket.
  */
@@ -48,7 +48,7 @@ void pp_outlet_free(struct pp_outlet *outlet);
 void pp_outlet_poke(struct pp_outlet *outlet);
 /* A pathprof-relay follows. */
 bool pp_outlet_has_relay(const struct pp_outlet *outlet);
-/* Where the last one said that its notes are, "": none did. */
+/* The directory of notes that the last relay named, "": none did. */
 const char *pp_outlet_relay_notes(const struct pp_outlet *outlet);
 
 /* CPU time of answering. */

@@ -63,7 +63,7 @@ static bool is_anybody(uid_t candidate, uid_t user)
 	return true;
 }
 
-/* Of the clients whose user is in this group; PP_OUTLET_PLACES: there is none. */
+/* The client that goes first of those that is_in selects; PP_OUTLET_PLACES: there is none. */
 static size_t who_goes(const struct pp_outlet_place *places, bool (*is_in)(uid_t, uid_t),
 		       uid_t user)
 {

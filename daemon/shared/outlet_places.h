@@ -7,9 +7,9 @@
  *
  * The service's own users are root, the one that pathprofd runs as, and those that systemd makes
  * for a service with DynamicUser=, as pathprof-relay's unit has it: no login gets such an id.
- * Whatever others do, there are places for these.
+ * Eight places are always left to these.
  *
- * Somebody new always gets a place. Where none is free a client of the user with most places goes:
+ * A new client always gets a place. If none is free, a client of the user with most places goes:
  * one that does not read, else the one that has been there longest.
  *
  * Workload: looked through once a connection. No allocation, no state but the caller's; one owner.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How much CPU time may be taken by work that others ask for: the tracker's, and answers at the
- * socket (outlet.h). What the tracker is told of, others decide: a process that maps
- * and unmaps code without end makes as many events as there is CPU time to make them. So the
- * tracker has an account of CPU time, which fills at a fixed share of real time, up to what is
- * worth saving for a busy moment. Work begins only while something is left; a single read of /proc
+ * socket (outlet.h). Others decide how much the tracker is told: a process that maps and unmaps
+ * code without end makes as many events as there is CPU time to make them. So the tracker has an
+ * account of CPU time, which fills at a fixed share of real time, up to what is worth saving for a
+ * busy moment. Work begins only while something is left; a single read of /proc
  * may overdraw the account, and is paid back before the next. Work is also cut into slices so that
  * the event loop gets its turn. A slice is real time: where many processes want a CPU, 10 ms of CPU
  * time would keep the loop from its timers for a tenth of a second.

@@ -19,7 +19,7 @@
 #include "pathprof/alert.h"
 #include "pathprof/error.h"
 
-/* What happened; valid during the call. */
+/* A change of an alert; valid during the call. */
 struct pp_tell_message {
 	/*
 	 * FIRED, RESOLVED; or SAME: it was told already and fires still, which only a sink that
@@ -55,7 +55,7 @@ struct pp_tell_ops {
 	void (*stats)(struct pp_tell *tell, struct pp_tell_stats *ret_stats);
 	/* Waits so long for what is under way, and begins nothing more. NULL: nothing ever is. */
 	void (*finish)(struct pp_tell *tell, uint32_t wait_ms);
-	/* What is under way is broken off. NULL-safe. */
+	/* Breaks off what is under way, and frees. NULL-safe. */
 	void (*free)(struct pp_tell *tell);
 };
 struct pp_tell {

@@ -17,7 +17,7 @@ json_t *pp_tell_text_json(const char *text);
 json_t *pp_tell_time_json(int64_t time_ns);
 /* "2026-01-31 12:00:00 UTC" */
 void pp_tell_put_time(int64_t time_ns, FILE *to);
-/* Nothing in it means anything to a shell. */
+/* Whether no character of it has a meaning to a shell. */
 bool pp_tell_is_plain(const char *text);
 /*
  * " --db PATH", quoted as a shell wants it, behind a command of pathprofctl; nothing where

@@ -32,14 +32,14 @@ static inline size_t pp_utf8_len(const char *text)
 	for (size_t i = 1; i < len_bytes; i++)
 		if ((bytes[i] & 0xc0) != 0x80)
 			return 0;
-	/* longer than need be, half of a pair, beyond the last */
+	/* overlong forms, halves of surrogate pairs, and numbers beyond the last character */
 	if ((bytes[0] == 0xe0 && bytes[1] < 0xa0) || (bytes[0] == 0xed && bytes[1] > 0x9f) ||
 	    (bytes[0] == 0xf0 && bytes[1] < 0x90) || (bytes[0] == 0xf4 && bytes[1] > 0x8f))
 		return 0;
 	return len_bytes;
 }
 
-/* Writes the character that begins here, or the replacement for one byte. Bytes it has taken. */
+/* Writes the character that begins here, or the replacement for one byte. Returns bytes taken. */
 static inline size_t pp_utf8_put(const char *text, FILE *to)
 {
 	size_t len_bytes = pp_utf8_len(text);

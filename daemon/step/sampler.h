@@ -44,9 +44,9 @@ struct pp_sampler_ops {
 	/* Becomes readable when pick may find something on this CPU; -1: on any. */
 	int (*fd)(struct pp_sampler *sampler, int cpu);
 	/*
-	 * One thread of those on this CPU (-1: on any), each with the probability of its share of
-	 * the time: 1, or 0 when there is none. One that is not fresh if none is. *seen grows by
-	 * the samples that were looked at, on whatever CPU, the picked one included.
+	 * Picks a thread of those on this CPU (-1: on any), each with the probability of its share
+	 * of the time. Returns 1, or 0 if there is none. Takes one that is not fresh only if none
+	 * is. *seen grows by the samples looked at, on whatever CPU, the picked one included.
 	 */
 	int (*pick)(struct pp_sampler *sampler, int cpu, struct pp_sample *ret_sample,
 		    uint64_t *seen);

@@ -45,7 +45,7 @@
 #define TAKEN_DEFAULT      32
 #define RATE_DEFAULT_HZ    99
 #define HOLD_MAX_NS        (2 * PP_NSEC_PER_MSEC)
-/* Two hundred bursts with their stacks, for the time in which the daemon reads a large program. */
+/* Room for 200 bursts with their stacks, while the daemon reads a large program. */
 #define QUEUE_BYTES (4 << 20)
 
 struct step_source {
@@ -334,7 +334,7 @@ static void take_record(struct step_source *source, size_t len_bytes,
 	}
 }
 
-/* 0: nothing more for now, -EPIPE: nor ever. */
+/* 0: nothing more for now; -EPIPE: nothing will ever come again. */
 static int read_records(struct step_source *source, const struct pp_source_sink *sink)
 {
 	for (;;) {
@@ -373,7 +373,7 @@ static bool is_member(void *context, pid_t pid, uint64_t start_time)
 	       process->start_time <= start_time + 1;
 }
 
-/* The resolver alone knows who is of the family and has no parents any more. */
+/* Only the resolver knows of a process in the family whose parents have ended. */
 static void answer_family(struct step_source *source)
 {
 	const struct pp_resolver *resolver = source->config.resolver;
@@ -386,7 +386,7 @@ static void answer_family(struct step_source *source)
 	pp_step_family_answer(&source->hold->family, again, is_member, (void *)resolver);
 }
 
-/* The thread that the stepper turned to last. */
+/* Blames the thread that the stepper turned to last. */
 static void blame(struct step_source *source)
 {
 	if (pp_silent_blame(source->hold->busy_pid, PP_STEP_SILENT_STEPPER, "the stepper"))
@@ -396,9 +396,9 @@ static void blame(struct step_source *source)
 /* ---- ending */
 
 /*
- * By SIGKILL only while no target comes to harm. One that does not end in time still has a target
- * that sleeps in the kernel in mid-step: it stays behind, also when we end, and goes when that
- * wakes.
+ * Uses SIGKILL only while no target comes to harm. A stepper that does not end in time still has a
+ * target that sleeps in the kernel in mid-step: it stays, even when we end, and leaves when the
+ * target wakes.
  */
 static void end_stepper(struct step_source *source, int timeout_ms)
 {

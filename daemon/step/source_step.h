@@ -12,7 +12,7 @@
 /* The stepper is a plain child instead of this program executed again. */
 #define PP_SOURCE_STEP_FORK 0x10000
 
-/* As pp_source_step.open, with flags: PP_STEP_NO_* and PP_SOURCE_STEP_FORK. */
+/* Opens like pp_source_step.open, with flags PP_STEP_NO_* and PP_SOURCE_STEP_FORK. */
 int pp_source_step_open(struct pp_source **ret_source, const struct pp_source_config *config,
 			uint32_t flags, struct pathprof_error *error);
 /* The stepper's process id; 0: there is none. */

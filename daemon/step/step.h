@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the daemon and its stepper process say to each other. The stepper does all the ptrace work
+ * The messages between the daemon and its stepper process. The stepper does all the ptrace work
  * so that a daemon that dies, however, leaves no thread with its trap flag set; docs/stepping.md
  * has the reasoning.
  *
- * Transport: one SOCK_SEQPACKET pair. Up go bursts (struct pathprof_burst and its branches), each
- * behind its thread's stack where that is wanted, and statistics, down goes the configuration; the
+ * Transport: one SOCK_SEQPACKET pair. Bursts (struct pathprof_burst and its branches), each behind
+ * its thread's stack where that is wanted, and statistics go up, the configuration goes down; the
  * first one carries the descriptor of the hold page, and those of perf events may follow it, for a
  * service that gave up the right to open them. End of file on the socket ends the stepper.
  */

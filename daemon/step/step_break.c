@@ -238,7 +238,7 @@ bool pp_step_break_is_ours(const siginfo_t *info)
 	return perf.data == COOKIE;
 }
 
-/* Off before it is closed: the opener may have it open yet, and what strikes then kills. */
+/* An event is disabled first: the opener may have it open yet, and a strike then would kill. */
 static void perf_close(struct pp_step_break *b)
 {
 	for (uint32_t i = 0; i < b->cnt; i++) {
@@ -259,7 +259,7 @@ void pp_step_break_close(struct pp_step_break *b)
 
 /* ---- trying them out */
 
-/* Its next stop or end; false: there is none in time. */
+/* Waits for the child's next stop or end; false: there was none in time. */
 static bool wait_for(pid_t pid, int timeout_ms, int *ret_status)
 {
 	struct timespec pause = {0, 1000000};
@@ -379,7 +379,7 @@ static int owed_signal(pid_t tid, int status)
 	return WSTOPSIG(status);
 }
 
-/* A process of its own, which may be killed: the kernel then lets the thread go, stopped or not. */
+/* Runs in a child that may be killed: the kernel then lets the thread go, stopped or not. */
 static _Noreturn void clear_and_exit(pid_t tid)
 {
 	int status;

@@ -25,7 +25,7 @@
 #include <sys/types.h>
 
 #define PP_STEP_BREAK_MAX 4
-/* Of these the debug registers that are set by ptrace. */
+/* The number of debug registers that are used where ptrace sets them. */
 #define PP_STEP_BREAK_POKED 3
 
 enum pp_step_break_kind {

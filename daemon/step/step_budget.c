@@ -29,9 +29,9 @@
 #define COST_MIN_NS   1000
 #define SLACK_MIN_NS  200000
 #define SAVED_BURSTS  8
-/* Of what the budget allows: pauses that fill it would leave it empty half of the time. */
+/* The part of the budget to plan with: with all of it the bucket would be empty half the time. */
 #define PAUSE_SHARE 0.95
-/* Longer than the stepper sleeps; the bucket's size, not this, keeps savings small. */
+/* More than the stepper ever sleeps; the bucket's size, not this, keeps savings small. */
 #define ELAPSED_MAX_NS (120 * PP_NSEC_PER_SEC)
 
 static uint64_t max_u64(uint64_t a, uint64_t b)
@@ -116,9 +116,9 @@ void pp_step_budget_learn(struct pp_step_budget *budget, uint64_t burst_ns)
 }
 
 /*
- * Between two bursts the program runs for so long on average, if all is spent. A part of that is
- * the wait for a sample behind the pause: half of it at most, for on an idle machine it is all of
- * it.
+ * The mean pause that spends the whole budget: the time between two bursts, less the wait for a
+ * sample behind the pause. The wait takes half of it at most, for on an idle machine it would take
+ * all.
  */
 static double pause_mean_ns(const struct pp_step_budget *budget)
 {
@@ -147,7 +147,7 @@ void pp_step_budget_pause(struct pp_step_budget *budget, uint64_t begin_ns, uint
 			now_ns + (uint64_t)(-log(chance * 0x1p-53) * pause_mean_ns(budget));
 }
 
-/* Until the bucket holds a burst. */
+/* The time until the bucket holds a burst. */
 static uint64_t earning_ns(const struct pp_step_budget *budget)
 {
 	int64_t missing_ns = (int64_t)budget->cost_ns - budget->tokens_ns;

@@ -128,7 +128,7 @@ static uint32_t end_of_record(const struct stepper *stepper)
 	return PATHPROF_END_CNT;
 }
 
-/* A way that the thread has gone to its end. */
+/* Records a way that the thread has gone to its end. */
 static uint32_t add_way(struct stepper *stepper, const struct pp_step_way *way)
 {
 	for (uint32_t i = 0; i < way->branch_cnt && !is_full(stepper) && has_room(stepper); i++) {
@@ -371,7 +371,7 @@ static uint32_t run(struct stepper *stepper)
 	if (end != PATHPROF_END_CNT)
 		return end;
 	way = pp_step_plan_way(stepper->plan, stepper->target->regs.rip);
-	/* A restartable sequence on the way may have been aborted and tried again unseen. */
+	/* A restartable sequence on the way may have been aborted and restarted unseen. */
 	if (!way || sequence_now(stepper))
 		return PATHPROF_END_DISCONT;
 	end = add_way(stepper, way);
@@ -382,8 +382,8 @@ static uint32_t run(struct stepper *stepper)
 /* ---- through a system call */
 
 /*
- * Lets the thread go through its call. One that takes long ends the window: broken off where that
- * shows to nobody, else the thread stops behind it some time, and limbo waits for that.
+ * Lets the thread go through its call. A call that takes long ends the window: it is broken off if
+ * the program cannot notice, else limbo waits until the thread stops behind it.
  */
 static uint32_t resume_call(struct stepper *stepper, enum pp_step_call call)
 {
@@ -473,7 +473,7 @@ static void begin(struct stepper *stepper)
 	find_sequence(stepper);
 }
 
-/* Pages that are there alone, in one call: some microseconds. Below rsp there may be none. */
+/* Copies only pages that are present, in some microseconds. Below rsp there may be none. */
 static void copy_top(struct pp_step_stack *stack, uint64_t rsp, struct pp_step_memory *memory)
 {
 	size_t got_bytes;

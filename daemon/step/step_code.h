@@ -54,7 +54,7 @@ bool pp_step_code_operands(struct pp_step_code *code, const struct pp_step_insn 
 			   ZydisDecodedInstruction *ret_insn, ZydisDecodedOperand *ret_operands);
 
 /*
- * Where a conditional or indirect branch leads, given the registers in front of it: its
+ * Finds where a conditional or indirect branch leads, given the registers in front of it: its
  * successor, read from flags, registers and memory. False: it cannot be told (an address-size
  * prefix, memory that cannot be read).
  */

@@ -183,15 +183,14 @@ void pp_step_unpin_orphan(const struct pp_step_hold *hold);
 
 /* ---- step_waits.c */
 
-/* Stops of ours, of a target whose start_time is set. */
+/* Counts stops of ours, of a target whose start_time is set. */
 void pp_step_add_stops(const struct pp_step_target *target, uint64_t cnt);
 /* CPU time from one of its own waits to the next, on average, by all its switches. 0: not known. */
 uint64_t pp_step_run_ns(const struct pp_step_target *target, uint64_t switches);
 
 /* ---- step_main.c */
 
-/* Ahead of whatever else wants a CPU, as far as that is allowed: for processes that sleep mostly.
- */
+/* Puts the caller, which must sleep mostly, ahead of all else that wants a CPU, if allowed. */
 void pp_step_run_first(void);
 
 /* ---- step_burst.c */
@@ -244,11 +243,11 @@ void pp_step_budget_init(struct pp_step_budget *budget, uint32_t overhead_ppm, u
  */
 void pp_step_budget_configure(struct pp_step_budget *budget, uint32_t overhead_ppm,
 			      uint32_t cpu_cnt, uint64_t now_ns);
-/* Time spent, whatever for. */
+/* Charges time spent, whatever for. */
 void pp_step_budget_charge(struct pp_step_budget *budget, uint64_t spent_ns);
-/* Time spent between two sleeps without a burst: charged, and learnt from. */
+/* Charges time spent between two sleeps without a burst, and learns from it. */
 void pp_step_budget_charge_wake(struct pp_step_budget *budget, uint64_t spent_ns);
-/* What one burst cost altogether, to foresee the next. Charges nothing. */
+/* Learns what one burst cost altogether, to foresee the next. Charges nothing. */
 void pp_step_budget_learn(struct pp_step_budget *budget, uint64_t burst_ns);
 /* A burst that began at begin_ns has ended: draws when the next may come. */
 void pp_step_budget_pause(struct pp_step_budget *budget, uint64_t begin_ns, uint64_t now_ns);

@@ -3,14 +3,14 @@
  * Which processes are of the family that is recorded: one process and all that it started. Samples
  * of CPUs come from whatever runs there, and only those of the family are wanted.
  *
- * The parents in /proc tell, as long as they live. Of one whose parents have ended, such as a
- * daemon that a script has started, only the daemon's tracker knows it, which has heard of every
- * fork: the stepper leaves a question in the page that both share and takes the process for a
+ * The parents in /proc tell it, as long as they live. If they have ended, as those of a program
+ * that a script has left in the background, only the daemon's tracker knows, which has heard of
+ * every fork: the stepper leaves a question in the page that both share and takes the process for a
  * stranger until it is answered, mostly within half a second.
  *
  * Workload: asked once a sample, some hundred times a second while a burst is due. The table has a
- * bounded number of places by pid; who takes one that is in use is asked about anew. Each entry is
- * one word, which both sides exchange atomically; no other memory hangs on it.
+ * bounded number of places by pid; a process that loses its place is asked about anew. Each entry
+ * is one word, which both sides exchange atomically; no other memory hangs on it.
  */
 #ifndef PP_STEP_FAMILY_H
 #define PP_STEP_FAMILY_H

@@ -46,7 +46,7 @@ static char state_of(pid_t pid)
 	return pp_step_read_stat(pid, 0, &stat) ? 'X' : stat.state;
 }
 
-/* The traces of a dead stepper on its last target. */
+/* Removes the traces of a dead stepper from its last target. */
 static void put_right(struct pp_step_hold *hold)
 {
 	if (!hold)

@@ -4,7 +4,7 @@
  * killed for the sake of their targets, or cannot be. They leave by themselves when they wake, for
  * their sockets have ended. A handful in a year, for hours at most or until a neighbour lets go.
  *
- * Of the whole process, for they outlive the source that gave them up. The event loop's thread
+ * The process has one list, for they outlive the source that gave them up. The event loop's thread
  * only.
  */
 #ifndef PP_STEP_LEFT_H

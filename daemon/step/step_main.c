@@ -100,7 +100,7 @@ static void harden(void)
 	block_signals();
 	setsid();
 	pp_step_run_first();
-	/* Where it is refused nothing is lost but the precaution; `pathprofctl doctor` says so. */
+	/* If it is refused, only this precaution is lost; `pathprofctl doctor` says so. */
 	(void)pp_oom_score_set(PP_OOM_SCORE_NEVER);
 }
 
@@ -251,7 +251,7 @@ static int send_up(const void *data, size_t len_bytes)
 	return -EPIPE;
 }
 
-/* Its own, of the children that it has waited for, and what others spend for it. */
+/* CPU time of the stepper, of children that it has waited for, and of the opener on its behalf. */
 static uint64_t own_cpu_ns(void)
 {
 	struct rusage children;
@@ -278,7 +278,7 @@ static void send_burst(void)
 {
 	const struct pathprof_burst *burst = &stepper.record.burst;
 
-	/* Else bursts would take each room that a slow reader makes. */
+	/* Sent first, or bursts would take all the room that a slow reader makes. */
 	if (stepper.stats_owed)
 		send_stats();
 	/* one that finds no room is missed: the burst has no callers then */
@@ -320,8 +320,8 @@ static void end_burst(const struct pp_step_target *target, uint64_t cost_ns)
 }
 
 /*
- * The time target was held: charged, told, and learnt from when a burst came of it. Until it stops
- * it runs, or waits for a CPU as it would without us.
+ * Charges and reports the time that target was held, and learns from it if there was a burst. Until
+ * it stops it runs, or waits for a CPU as it would without us.
  */
 static void charge_hold(const struct pp_step_target *target, bool held)
 {
@@ -545,13 +545,13 @@ static enum pp_step_break_kind find_breaks(const struct pp_step_config *config)
 									 : PP_STEP_BREAK_PERF);
 }
 
-/* Starting costs as much as minutes of a small budget: it is told, and no burst waits for it. */
+/* Starting costs as much as minutes of a small budget: that is shown, but no burst waits for it. */
 static void begin_account(void)
 {
 	stepper.cpu_ns = own_cpu_ns();
 }
 
-/* A service's has its events from the daemon; a recording's opens those of threads to come. */
+/* A service's stepper has its events from the daemon; a recording's opens those of new threads. */
 static int give_up_rights(const struct pp_step_config *config)
 {
 	return config->only_pid ? 0 : pp_privilege_drop(PP_PRIVILEGE(CAP_SYS_ADMIN), NULL);
@@ -564,7 +564,7 @@ static int open_events(int fd, const struct pp_step_config *config)
 
 	if (!code)
 		code = open_sampler(config, events);
-	/* the sampler has its own */
+	/* the sampler has copies of its own */
 	for (uint32_t i = 0; events && i < config->event_cnt; i++)
 		if (events[i] > 0)
 			close(events[i]);

@@ -6,8 +6,8 @@
  * and process 1's have the mount of a root that chroot moved into a directory.
  *
  * A file whose mount is in no such list, as one that was opened before a container's chroot, is
- * taken for one of procfs: it cannot be told. So is one behind the first 200 mounts or so of a
- * list, since the thread is held meanwhile and anybody may mount thousands. What is known of a
+ * taken for one of procfs: it cannot be told. So is one whose mount is behind the first 200 or so
+ * of a list, since the thread is held meanwhile and anybody may mount thousands. What is known of a
  * mount holds for a second, since the kernel gives its number to another one once it is gone.
  *
  * Workload: once a read of a file on the way of a burst: 8 us, and a list of mounts (1 us a mount)

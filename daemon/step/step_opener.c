@@ -75,7 +75,7 @@ static bool send_answer(struct answer *answer, const int *fds, uint32_t cnt)
 		header->cmsg_len = CMSG_LEN(cnt * sizeof(int));
 		memcpy(CMSG_DATA(header), fds, cnt * sizeof(int));
 	}
-	/* Where nobody reads answers there is no room for them: they were given up. */
+	/* A full socket is no error: nobody reads answers whose requests were given up. */
 	return sendmsg(SOCKET_FD, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0 || errno == EAGAIN;
 }
 
@@ -99,7 +99,7 @@ static bool serve(const struct request *request)
 	return sent;
 }
 
-/* Until the last who may ask has gone. The first answer says that it is ready. */
+/* Serves until all who may ask have gone. The first answer says that it is ready. */
 static _Noreturn void serve_all(void)
 {
 	if (!send_answer(&(struct answer){0}, NULL, 0))
@@ -267,7 +267,7 @@ uint64_t pp_step_opener_cpu_ns(void)
 	return asker.cpu_ns;
 }
 
-/* The next answer; how many descriptors came with it, -1: none came in time, or none will. */
+/* Takes the next answer. Returns how many descriptors came with it; -1: none came in time. */
 static int receive(struct answer *ret_answer, int *ret_fds)
 {
 	struct iovec part = {ret_answer, sizeof(*ret_answer)};

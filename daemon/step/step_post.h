@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the stepper waits for a sample. A thread goes on after it was sampled: until the stepper
- * has come from another CPU it is somewhere else, asleep, or in a system call. So the stepper first
- * goes to the CPU of some sample, each with the same chance, and waits there for the next one. That
- * one wakes it on the thread's own CPU, which takes the CPU from the thread, and the burst begins
- * at the instruction that was sampled.
+ * Decides where the stepper waits for a sample. A thread goes on after it was sampled: until the
+ * stepper has come from another CPU it is somewhere else, asleep, or in a system call. So the
+ * stepper first goes to the CPU of some sample, each with the same chance, and waits there for the
+ * next one. That one wakes it on the thread's own CPU, which takes the CPU from the thread, and the
+ * burst begins at the instruction that was sampled.
  *
- * Where this does not come about (the CPU has become idle, or whatever runs there is not preempted)
- * it takes any fresh sample after a while.
+ * If this does not come about (the CPU has become idle, or its thread is not preempted), the
+ * stepper takes any fresh sample after a while.
  *
  * Called once a sample; pure arithmetic; the stepper's one thread owns it.
  */
@@ -33,7 +33,7 @@ bool pp_step_post_takes(struct pp_step_post *post, const struct pp_sample *sampl
 			uint64_t now_ns);
 /* The stepper may not go there: it takes the next fresh sample. */
 void pp_step_post_give_up(struct pp_step_post *post);
-/* Whose samples are awaited: a CPU, or -1 for all. */
+/* The CPU whose samples are awaited, or -1 for all. */
 int pp_step_post_cpu(const struct pp_step_post *post, uint64_t now_ns);
 
 #endif

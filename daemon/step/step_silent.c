@@ -9,7 +9,7 @@
 #define SEIZE_TIMES    9 /* ten seconds doubled so often are more than an hour */
 #define USER_NS        (3600 * NSEC_PER_SEC)
 
-/* Where the page comes from a stepper that has gone astray, its numbers are not believed. */
+/* Bounds a count of the page: a stepper that has gone astray may have written any number. */
 static uint32_t at_most(uint32_t cnt, uint32_t max)
 {
 	return cnt < max ? cnt : max;

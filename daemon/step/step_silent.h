@@ -65,7 +65,7 @@ uint32_t pp_step_silent_add(struct pp_step_silent *silent, int32_t pid, uint64_t
  */
 bool pp_step_silent_tell(struct pp_step_silent *silent, int32_t pid, uint64_t start_time,
 			 uint32_t times);
-/* Of a user, within the hour. The table must not be NULL. */
+/* The points of a user as of the last pp_step_silent_add(). The table must not be NULL. */
 uint32_t pp_step_silent_points_of(const struct pp_step_silent *silent, uint32_t uid);
 /* Whether a process of the user was added within the hour. The table must not be NULL. */
 bool pp_step_silent_knows_user(const struct pp_step_silent *silent, uint32_t uid, uint64_t now_ns);

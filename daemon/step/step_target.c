@@ -4,7 +4,7 @@
  * some milliseconds, a few times a second; those that could not be let go yet (they were killed,
  * or sleep in the kernel where no interrupt reaches them) wait in limbo and are polled.
  *
- * What may go wrong at each stop, and what is owed to the target, stands in docs/stepping.md. The
+ * docs/stepping.md says what may go wrong at each stop, and what is owed to the target. The
  * rules in short: a signal or a group stop that gets in between is handed on by the detach; a
  * system call that our interrupt broke off is started again; SIGTRAP is never left to the kernel
  * to force while the target blocks or ignores it; every end is consumed.
@@ -37,8 +37,8 @@
 #define STOP_TIMEOUT_NS (20 * PP_NSEC_PER_MSEC)
 #define TICK_US         500
 /*
- * So often a seizure is broken off by a tick before it is given up. Ticks, not time: one that had
- * no CPU meanwhile took none.
+ * The number of ticks that break a seizure off before it is given up. Ticks are counted, not time,
+ * for a stepper that had no CPU meanwhile took none.
  */
 #define SEIZE_TICKS 40
 
@@ -55,7 +55,7 @@
 #define NO_EFFECT_DEFAULT                                                                          \
 	(PP_STEP_SIGNAL_BIT(SIGCHLD) | PP_STEP_SIGNAL_BIT(SIGURG) | PP_STEP_SIGNAL_BIT(SIGWINCH))
 
-/* While a thread is being seized: the ticks that are left, and where to go on after the last. */
+/* The ticks that are left while a thread is being seized, and where to go on after the last. */
 static volatile sig_atomic_t seize_ticks;
 static sigjmp_buf seize_over;
 
@@ -93,7 +93,7 @@ static bool is_uprobe_step(const struct pp_step_target *target, const siginfo_t 
 }
 
 /*
- * Where debug register 6 does not say what trapped, the kernel takes the trap for that of `int1`.
+ * If debug register 6 does not say what trapped, the kernel takes the trap for that of `int1`.
  * A hypervisor may lose the register now and then, when a step ends in a page fault. A stepped
  * thread never executes `int1` itself: look-ahead ends the burst in front of it.
  */
@@ -282,9 +282,9 @@ static int seize(pid_t tid)
 }
 
 /*
- * Where a seizure was broken off: whether the process waits for its program. One of a single thread
- * that is ready to run executes, and only the machine is slow; of several, one may execute a
- * program that does not come, and another run.
+ * Whether a process whose seizure was broken off waits for a program to be read. A single thread
+ * that is ready to run is not waiting, only the machine is slow; of several threads, one may wait
+ * for a program that never comes while another runs.
  */
 static bool is_silent(const struct pp_step_status *status)
 {
@@ -434,8 +434,7 @@ static enum pathprof_drop prepare(struct pp_step_holder *holder, struct pp_step_
 	return PP_STEP_HELD;
 }
 
-/* Seizes a thread that runs; a sleeping call could show an interrupt. Else why it was not seized.
- */
+/* Seizes a thread if it runs, for a call in its sleep could show an interrupt; or why not. */
 static enum pathprof_drop seize_running(struct pp_step_holder *holder,
 					struct pp_step_target *target)
 {
@@ -556,7 +555,7 @@ static bool limbo_is_harmed(const struct pp_step_limbo *limbo)
 	return false;
 }
 
-/* One in limbo whose debug registers are set, now that nobody is held. */
+/* Publishes a thread in limbo whose debug registers are set, now that none is held. */
 static void publish_registers(struct pp_step_holder *holder)
 {
 	const struct pp_step_limbo *limbo = &holder->limbo;

@@ -6,7 +6,7 @@
 /* A thread is done with after some tens of milliseconds, unless the stepper gets no CPU. */
 #define BUSY_MAX_NS (2 * NSEC_PER_SEC)
 #define MUTE_MAX_NS (10 * NSEC_PER_SEC)
-/* One that is ready to run waits for a CPU, as long as that may take on a busy machine. */
+/* A stepper that is ready to run may have to wait so long for a CPU on a busy machine. */
 #define RUNNABLE_MAX_NS (60 * NSEC_PER_SEC)
 #define LOOK_CNT        2
 
@@ -22,7 +22,7 @@ static enum pp_step_verdict judge(const struct pp_step_watch *watch,
 	uint64_t due_ns = __atomic_load_n(&hold->due_ns, __ATOMIC_ACQUIRE);
 	uint64_t patience_ns = state == 'R' ? RUNNABLE_MAX_NS : MUTE_MAX_NS;
 
-	/* Its end is told by the socket. */
+	/* The socket tells of the stepper's end. */
 	if (state == 'Z' || state == 'X')
 		return PP_STEP_WELL;
 	if (busy_ns && is_sleeping(state) && now_ns > busy_ns && now_ns - busy_ns > BUSY_MAX_NS)

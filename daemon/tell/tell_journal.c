@@ -3,7 +3,7 @@
  * Telling the journal: one entry a message, in its native protocol (systemd.io,
  * JOURNAL_NATIVE_PROTOCOL): a datagram of fields, each NAME=value and a newline, or, as the JSON
  * might hold a newline, NAME, a newline, the length (64 bits, little endian), the value, a newline.
- * Not by sd_journal_send(), whose socket blocks when the journal hangs.
+ * sd_journal_send() is not used, because its socket blocks when the journal hangs.
  *
  * Nothing is kept: what the journal does not take at once is dropped and counted. One owner.
  */

@@ -38,7 +38,7 @@ int pp_tested_take_path(struct pp_tested_alerts *alerts, const char *name, uint3
 	return 0;
 }
 
-/* As many of the window's bursts as its share of the window's paths. */
+/* A build is taken to have the same share of the window's bursts as of its paths. */
 void pp_tested_end_window(struct pp_tested_alerts *alerts, const struct pathprof_totals *totals,
 			  int64_t end_ns)
 {
@@ -198,8 +198,8 @@ static void resolve_stale(struct pp_tested_alerts *alerts)
 }
 
 /*
- * Sets were read, or windows are of this kind from here on, which are not added to those of
- * another: every window of the span and of this kind, this one included, is held against the sets.
+ * Begins anew when sets were read, or when windows become of another kind, for kinds are not added
+ * up: every window of the span and of this kind, this one included, is compared with the sets.
  */
 static bool begin_anew(struct pp_tested_alerts *alerts, enum pathprof_window_kind kind,
 		       int64_t end_ns)

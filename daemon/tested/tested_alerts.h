@@ -2,8 +2,8 @@
 /*
  * The rule on tested sets: when more than AlertShare= of what a binary ran in AlertSpan= is
  * untested, by the low end of the share's interval, people are told, on the way that alerts of
- * drift take: the state and the message are in the store in one transaction, so who is killed in
- * between goes on where it was (docs/alerting.md).
+ * drift take: the state and the message are in the store in one transaction, so a daemon that is
+ * killed in between goes on where it was (docs/alerting.md).
  *
  * The binary is the path by which processes run it; builds of one path of which there are sets are
  * taken together. Counts of the span are in memory (tested_span.h). At the start, and when sets

@@ -184,7 +184,7 @@ static void keep_counts(struct pp_tested_sets *sets, const struct pp_keyed *befo
 	}
 }
 
-/* Half a set, be it a build without a path, would have what the other half tested for untested. */
+/* Half a set, even a build without paths, would call untested what the other half tested. */
 static void drop_broken(struct pp_tested_sets *sets)
 {
 	uint32_t refused_cnt = sets->refused_cnt + sets->file_cnt;
@@ -240,7 +240,7 @@ static uint64_t hash_file(const struct pp_tested_sets *sets, const char *file, u
 	return pp_hash_mix(hash, (uint64_t)st.st_mtim.tv_nsec);
 }
 
-/* Not the directory's own time: who opens a set, also to read it, may change that. */
+/* The directory's own time will not do: opening a set, even to read it, may change that. */
 static uint64_t hash_files(const struct pp_tested_sets *sets)
 {
 	struct dirent **entries = NULL;

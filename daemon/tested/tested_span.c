@@ -96,7 +96,7 @@ void pp_tested_span_move(struct pp_tested_span *span, uint64_t span_ns, int64_t 
 	}
 }
 
-/* As two paths, each of which every burst saw. */
+/* Tested and untested code are taken as two paths, each seen by every burst. */
 struct pathprof_share pp_tested_share(const struct pp_tested_counts *sum)
 {
 	double tested = sum->weight - sum->untested;

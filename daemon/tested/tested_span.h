@@ -48,7 +48,7 @@ void pp_tested_span_sum(const struct pp_tested_span *span, uint64_t span_ns, int
 			struct pp_tested_counts *sum, int64_t *begin_ns);
 /* The clock was set by so much. */
 void pp_tested_span_move(struct pp_tested_span *span, uint64_t span_ns, int64_t by_ns);
-/* With its interval of 95 %; NAN: nothing was seen. */
+/* The untested share with its interval of 95 %; NAN: nothing was seen. */
 struct pathprof_share pp_tested_share(const struct pp_tested_counts *sum);
 
 #endif

@@ -21,7 +21,7 @@
 #define DEPTH_MAX  64
 #define VISIT_MAX  65536
 #define ROOT_INODE 1
-#define REST_RATIO 200 /* of a walk: so many times as long until the next */
+#define REST_RATIO 200 /* pause after a walk, in times of its length */
 #define USUAL      "/sys/fs/cgroup"
 
 /* ---------------------------------------------------------------- walking */
@@ -30,7 +30,7 @@ struct group {
 	const char *path; /* below the tree's root, without a slash before it */
 	uint64_t id;
 	uint32_t level;
-	bool is_left;  /* to a user, who makes what groups lie below */
+	bool is_left;  /* to a user, who makes the groups below it */
 	bool is_roots; /* root made it: it lies below none that is left to a user */
 };
 
@@ -48,7 +48,7 @@ struct walk {
 
 static int enter(struct walk *walk, int fd, size_t len, const struct group *parent);
 
-/* One that goes away meanwhile is passed over. */
+/* A group that goes away meanwhile is passed over. */
 static int step_into(struct walk *walk, int parent_fd, const char *name, size_t len,
 		     const struct group *parent)
 {
@@ -418,7 +418,7 @@ static int note(void *context, const struct group *group)
 	return 0;
 }
 
-/* Beyond the bound go those that are no more, then whatever comes last. */
+/* Drops names beyond the bound: groups that are gone first, then the last ones. */
 static void shrink(struct pp_cgroups *cgroups)
 {
 	bool is_full = cgroups->cnt > cgroups->name_max;
@@ -435,7 +435,7 @@ static void shrink(struct pp_cgroups *cgroups)
 	cgroups->cnt = kept;
 }
 
-/* Returns what it took. */
+/* Returns the time that it took. */
 static uint64_t walk_all(struct pp_cgroups *cgroups)
 {
 	uint64_t begin_ns = pp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -472,7 +472,7 @@ int pp_cgroups_name(struct pp_cgroups *cgroups, uint64_t unified, uint64_t memor
 	}
 	if (!a || (b && b->rank > a->rank))
 		a = b;
-	/* where one is not known, "none" by the other says nothing */
+	/* if one group is not known, "none" for the other says nothing */
 	if (!a || (!a->rank && !is_whole))
 		return -ENOENT;
 	snprintf(name, size, "%s", a->name ? a->name : "");

@@ -28,7 +28,7 @@
 #define PP_CGROUP_PLACE_MAX    256
 #define PP_CGROUP_MOUNTS       "/proc/self/mounts"
 
-/* Where the trees are mounted. */
+/* The mount points of the trees. */
 struct pp_cgroup_places {
 	char unified[PP_CGROUP_PLACE_MAX]; /* "": there is none */
 	char memory[PP_CGROUP_PLACE_MAX];  /* v1, "": there is none */

@@ -39,7 +39,7 @@ struct pp_kernel_names {
 	int code;
 };
 
-/* As standard input it was opened by somebody with more rights. Children must not inherit it. */
+/* Standard input was opened by a process with more rights. Children must not inherit it. */
 static int take_input(const char *path)
 {
 	char target[32];

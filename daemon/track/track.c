@@ -222,9 +222,9 @@ static void sweep(struct pp_track *track, uint64_t now_ns)
 }
 
 /*
- * After events were lost. Who is asked about is read anew then (catch_up); here only those are
- * found that nobody can ask about, because the tree they belong to does not know them: all of
- * these, as time allows.
+ * Call after events were lost. A process that is asked about is read anew then (catch_up); this
+ * finds those that nobody can ask about, because the tree they belong to does not know them: all
+ * of these, as time allows.
  */
 static void resync(struct pp_track *track, uint64_t now_ns)
 {
@@ -347,7 +347,7 @@ static bool wants_rescan(const struct pp_track *track, const struct pp_image *im
 	return !track->perf || pp_track_is_stale(track, image);
 }
 
-/* What took long to read was another program: this one gets a try of its own, and only one. */
+/* If the read that took long was of another program, this one gets one try of its own. */
 static void forgo_rest(struct pp_image *image, const struct pp_stat *stat)
 {
 	if (!image->signature || !stat->signature || image->tried == stat->signature)
@@ -357,8 +357,8 @@ static void forgo_rest(struct pp_image *image, const struct pp_stat *stat)
 }
 
 /*
- * Reads it from /proc, or, where events wait that change what it is, applies them: they know of
- * each moment what it was. False: neither could be done.
+ * Reads the process from /proc or, if events wait that change what it is, applies them: they know
+ * what it was at each moment. False: neither could be done.
  */
 static bool read_or_apply(struct pp_track *track, pid_t pid)
 {
@@ -371,8 +371,8 @@ static bool read_or_apply(struct pp_track *track, pid_t pid)
 }
 
 /*
- * Where events do not tell, or not yet: whether pid still runs what it is known to run. It is read
- * anew when it does not, and now and then when it does; false: that could not be done.
+ * Checks whether pid still runs what it is known to run, which events tell late or not at all. It
+ * is read anew if it does not, and now and then if it does; false: that could not be done.
  */
 static bool verify(struct pp_track *track, struct pp_image *image, uint64_t now_ns)
 {
@@ -401,7 +401,7 @@ static bool is_up_to_date(const struct pp_track *track, const struct pp_image *i
 }
 
 /*
- * Events alone tell of a process that began and ended a moment ago. On a busy machine a slice may
+ * Only events tell of a process that began and ended a moment ago. On a busy machine a slice may
  * end before they are reached: some more follow then, within the account of CPU time.
  */
 static struct pp_image *newest_of(struct pp_track *track, pid_t pid)
@@ -482,7 +482,7 @@ static void repair(struct pp_track *track, struct pp_image *image)
 	(void)pp_track_scan(track, image->pid);
 }
 
-/* For how long at most: a suspended machine's time counts as if it all came after the beginning. */
+/* How long ago it began, at most: time suspended counts as if all came after the beginning. */
 static uint64_t age_ns(const struct pp_track *track, const struct pp_image *image)
 {
 	uint64_t up_ns = pp_monotonic_ns() + pp_track_suspended_ns();

@@ -6,7 +6,7 @@
  *
  * Workload: thousands of processes, hundreds of mappings each, a few thousand look-ups a second;
  * and neighbours that map, fork and exec as fast as they can. Memory is bounded, and so is CPU time
- * (pace.h): what there is none for is dropped and counted, and a process that somebody asks
+ * (pace.h): work beyond that is dropped and counted, and a process that somebody asks
  * about is then read from /proc. What ended is forgotten after a grace time, so late bursts still
  * resolve.
  * Not thread-safe: the event loop owns it. Pointers handed out are valid until the next dispatch.
@@ -44,7 +44,7 @@ struct pp_track_process {
 	int is_64bit; /* 1 yes, 0 no, -1 unknown */
 };
 
-/* Where an address lies: the key of everything stored. */
+/* The place of an address in a file: the key of everything stored. */
 struct pp_location {
 	struct pathprof_build_id id;
 	uint64_t offset;           /* file offset; for JIT code the address itself */
@@ -65,7 +65,7 @@ enum pp_track_drop {
 	PP_TRACK_DROP_SILENT,    /* reads of what puts the reader to sleep (track_reader.h) */
 	PP_TRACK_DROP_CNT
 };
-/* As "cpu-time"; lives for ever. */
+/* A name such as "cpu-time"; lives for ever. */
 const char *pp_track_drop_name(enum pp_track_drop drop);
 
 struct pp_track_stats {
@@ -108,7 +108,7 @@ void pp_track_in_cgroup(struct pp_track *track, pid_t pid, uint64_t start_time, 
 			uint64_t cgroup_v1);
 /* NULL when unknown even to /proc. */
 const struct pp_track_process *pp_track_process(struct pp_track *track, pid_t pid);
-/* What pid was at time_ns (CLOCK_MONOTONIC; 0: now): before its last exec, or an earlier process.
+/* The process that pid was at time_ns (CLOCK_MONOTONIC; 0: now), also before an exec or its end.
  */
 const struct pp_track_process *pp_track_process_at(struct pp_track *track, pid_t pid,
 						   uint64_t time_ns);
@@ -127,7 +127,7 @@ int pp_track_jit_symbol(struct pp_track *track, pid_t pid, const struct pathprof
 			uint64_t address, char *name, size_t name_size, uint64_t *ret_start,
 			uint64_t *ret_len_bytes);
 /*
- * The kernel's function at an address, as offset the one where it begins: kernel_names.h. -ENOENT:
+ * The kernel's function at an address; its offset is where it begins: kernel_names.h. -ENOENT:
  * no such function; -EACCES: the kernel hides its addresses.
  */
 int pp_track_resolve_kernel(struct pp_track *track, uint64_t address,

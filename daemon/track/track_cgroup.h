@@ -14,7 +14,7 @@
 
 #define PP_CGROUP_NAME_MAX 128
 
-/* What a path tells of, the better the more. */
+/* The kinds of name that a path gives, in ascending order of preference. */
 enum pp_cgroup_rank {
 	PP_CGROUP_RANK_NONE,
 	PP_CGROUP_RANK_SERVICE,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What is told about one process: read from /proc when somebody first asks, since most processes
+ * The details of a process: read from /proc when somebody first asks, since most processes
  * end before anybody does. See track_state.h for locking and ownership. Source: this project.
  */
 #include "track_state.h"

@@ -161,7 +161,7 @@ static bool maps_too_often(struct pp_image *image, uint64_t time_ns)
 	return ++image->maps_cnt > PP_MAPS_A_SECOND;
 }
 
-/* An exec maps the program first, then its interpreter, which is none where there was no room. */
+/* Whether this is an exec's first mapping, the program; the next is that of its interpreter. */
 static bool is_program(const struct pp_image *image)
 {
 	return !image->is_mapped && !image->exe && image->exec_cnt && !image->scanned_ns;

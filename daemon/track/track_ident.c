@@ -296,7 +296,7 @@ static bool is_known(struct slot *slot, const struct pp_vma *vma, struct pathpro
 	return true;
 }
 
-/* By its numbers, and not by a generation that says that they were given to another file since. */
+/* Whether device and inode are the slot's, and no generation says that they were reused since. */
 static bool may_be_of(const struct slot *slot, const struct pp_vma *vma, uint64_t dev)
 {
 	return slot->id.len_bytes && slot->dev == dev && slot->inode == vma->inode &&

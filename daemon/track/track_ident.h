@@ -2,7 +2,7 @@
 /*
  * From a mapping to the identity of its code: the file's ELF note, read through the process
  * (/proc/PID/map_files, its root directory) or, when it is gone, through our own root, device and
- * inode compared each time. The kernel's own word for it is never asked for (track_perf.c,
+ * inode compared each time. The kernel is never asked for the build-id (track_perf.c,
  * track_proc.c).
  *
  * Workload: one call a mapping; files are read once and cached by device, inode, size and time of
@@ -30,14 +30,14 @@ int pp_idents_new(struct pp_idents **ret_idents, struct pp_reader *reader);
 /* NULL-safe. */
 void pp_idents_free(struct pp_idents *idents);
 /*
- * Of the mapping vma in pid. ret_id is set for _FILE and _VDSO, ret_from to whose file it is, as
- * far as the inode is known. Never fails: see kind.
+ * Identifies the mapping vma in pid. ret_id is set for _FILE and _VDSO, ret_from to the owner of
+ * the file, if the inode is known. Never fails: see kind.
  */
 enum pp_ident_kind pp_idents_of(struct pp_idents *idents, pid_t pid, const struct pp_vma *vma,
 				struct pathprof_build_id *ret_id, struct pathprof_file *ret_from);
 /*
- * Of the program that a link of procfs leads to, /proc/PID/exe, which no file server is to have
- * (track_remote.h): we open it ourselves. -errno.
+ * Identifies the program that a link of procfs leads to, /proc/PID/exe. It must not be a file
+ * server's (track_remote.h), since we open it ourselves. -errno.
  */
 int pp_ident_program(const char *link, struct pathprof_build_id *ret_id,
 		     struct pathprof_file *ret_from);

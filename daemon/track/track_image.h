@@ -20,7 +20,7 @@
 
 #define PP_IMAGES_MAX 65536
 
-/* What few images ever need: those somebody asks about. */
+/* The details of an image that somebody asks about, which few images need. */
 struct pp_image_detail {
 	struct pp_track_process process; /* as handed out */
 	char jit_name[24];
@@ -84,7 +84,7 @@ struct pp_image *pp_images_at(const struct pp_images *images, pid_t pid, uint64_
 int pp_images_add(struct pp_images *images, pid_t pid, uint64_t begin_ns,
 		  struct pathprof_space *space, struct pp_image **ret_image);
 void pp_images_end(struct pp_images *images, struct pp_image *image, uint64_t end_ns);
-/* It had not ended after all. */
+/* Takes it back that the image ended. */
 void pp_images_revive(struct pp_images *images, struct pp_image *image);
 /* Forgets one image. */
 void pp_images_remove(struct pp_images *images, struct pp_image *image);

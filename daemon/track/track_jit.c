@@ -32,7 +32,7 @@ struct line {
 	uint32_t order; /* its place in the file */
 };
 
-/* Where the map file of a process lies, or will lie. */
+/* The place of the map file of a process, which may not exist yet. */
 struct place {
 	int root_fd; /* the process' root directory; negative: not known */
 	char path[40];
@@ -137,7 +137,7 @@ static void clear(struct pp_jit *jit)
 			       .place = jit->place};
 }
 
-/* Maps that nobody has asked for in a while, the longest first. */
+/* Clears maps that nobody has asked for in a while, the longest unused first. */
 static void make_room(struct pp_jit_budget *budget, uint64_t bytes)
 {
 	uint64_t now = pp_monotonic_ns(),
@@ -252,7 +252,7 @@ static int add_name(struct pp_jit *jit, const char *name, size_t len_bytes, uint
 	return 0;
 }
 
-/* With the spans that as many lines may become. */
+/* Makes room for lines and for the spans that as many lines may become. */
 static int grow_lines(struct pp_jit *jit, uint32_t cap)
 {
 	uint64_t bytes = (uint64_t)(cap - jit->line_cap) *
@@ -294,7 +294,7 @@ static int add_line(struct pp_jit *jit, uint64_t start, uint64_t end, const char
 	return 0;
 }
 
-/* At most 16 digits and then a blank. */
+/* Reads at most 16 digits and then a blank. */
 static const char *parse_hex(const char *at, const char *end, uint64_t *ret_value)
 {
 	uint64_t value = 0;
@@ -314,7 +314,7 @@ static const char *parse_hex(const char *at, const char *end, uint64_t *ret_valu
 	return at + 1;
 }
 
-/* What is no symbol line is passed over: 0. */
+/* Passes over a line that is no symbol: returns 0. */
 static int parse_line(struct pp_jit *jit, const char *at, const char *end)
 {
 	uint64_t start, len_bytes;
@@ -444,7 +444,7 @@ static int build(struct pp_jit *jit)
 	return 0;
 }
 
-/* Where there is no time for new lines, those that were in order before still are. */
+/* Puts new lines in order; if there is no time for it, the spans of before stay valid. */
 static int need_spans(struct pp_jit *jit)
 {
 	struct pp_jit_budget *budget = jit->budget;
@@ -515,7 +515,7 @@ static int open_map_file(const struct place *place, struct stat *ret_stat)
 	return pp_fd_take(&fd);
 }
 
-/* One piece from where the last one ended. 1: there may be more; 0: that was all; -ENOSPC. */
+/* Reads a piece from where the last one ended. 1: there may be more; 0: that was all; -ENOSPC. */
 static int read_piece(struct pp_jit *jit, int fd, char *text, size_t size_bytes)
 {
 	ssize_t n = pread(fd, text, size_bytes, (off_t)jit->read_bytes);
@@ -563,7 +563,7 @@ static int read_pieces(struct pp_jit *jit, int fd)
 /* Reads the part of the file that was appended since the last reading. */
 static int read_on(struct pp_jit *jit, int fd, const struct stat *stat)
 {
-	/* Another file, or one begun anew. */
+	/* It is another file, or one begun anew. */
 	if (stat->st_dev != jit->dev || stat->st_ino != jit->inode ||
 	    (uint64_t)stat->st_size < jit->read_bytes)
 		clear(jit);
@@ -622,7 +622,7 @@ int pp_jit_watch(struct pp_jit *jit, pid_t pid, int64_t not_before_s)
 	return 0;
 }
 
-/* The file of a process that wrote it when it ended, or shortly before. */
+/* Opens the file of a process that wrote it when it ended, or shortly before. */
 static int open_last(struct pp_jit *jit, struct stat *ret_stat)
 {
 	int fd = jit->place.root_fd < 0 ? -ENOENT : open_map_file(&jit->place, ret_stat);

@@ -10,9 +10,9 @@
  *
  * All maps of the machine share one budget, since anybody can write as many files as there are
  * processes, and replace them at will: so much memory for all of them, of which one has a quarter
- * at most, and so much time. What time there is comes back by and by; while there is none, nothing
- * is read, and what was read before is what is known. One map takes half of the time that is left,
- * so that those after it have some. The last piece of work overdraws it: 64 KiB of text (a
+ * at most, and so much time. The budget of time is refilled as time passes; while it is empty
+ * nothing is read, and the names read before stay. One map takes half of the time that is left, so
+ * that those after it have some. The last piece of work overdraws it: 64 KiB of text (a
  * millisecond), or one map's lines put in order (some 20 ms).
  *
  * Ownership: the caller owns maps and budget, which outlives them; names belong to their map until

@@ -92,7 +92,7 @@ static const char *take_string(const struct reader *reader)
 									 : NULL;
 }
 
-/* What sample_id_all appends for TID, TIME and CPU. */
+/* The fields that sample_id_all appends for TID, TIME and CPU. */
 struct trailer {
 	uint32_t pid, tid;
 	uint64_t time_ns;
@@ -350,7 +350,7 @@ static int open_task_event(struct pp_perf *perf, pid_t tid, unsigned int cpu)
 	return r;
 }
 
-/* Events of the threads of pid on the CPUs that is_on says. The number opened. */
+/* Opens events of the threads of pid on the CPUs in is_on. Returns their number. */
 static int open_threads(struct pp_perf *perf, pid_t pid, const bool *is_on)
 {
 	_cleanup_free_ pid_t *tids = NULL;
@@ -374,7 +374,7 @@ static int open_threads(struct pp_perf *perf, pid_t pid, const bool *is_on)
 	return opened;
 }
 
-/* Again until no thread or child is new: they may fork while they are being opened. */
+/* Repeats until no thread or child is new: they may fork while events are being opened. */
 static int open_tree(struct pp_perf *perf, const bool *is_on)
 {
 	const int rounds_max = 16;
@@ -406,7 +406,7 @@ static int open_system(struct pp_perf *perf, const bool *is_on)
 		if (!is_on[cpu] || perf->rings[cpu].page)
 			continue;
 		r = open_ring(perf, -1, cpu);
-		/* It went off since the list was read. */
+		/* The CPU went offline since the list was read. */
 		if (r == -ENODEV)
 			r = 0;
 	}
@@ -701,7 +701,7 @@ static void sort(struct pp_perf *perf)
 	perf->is_sorted = true;
 }
 
-/* Of unsorted items any may be first. */
+/* While the items are unsorted, any of them may be the first. */
 bool pp_perf_is_ready(const struct pp_perf *perf)
 {
 	if (perf->next == perf->item_cnt)
@@ -736,7 +736,7 @@ void pp_perf_apply(struct pp_perf *perf, size_t max_cnt, pp_perf_fn *fn, void *c
 	report_own_loss(perf, fn, context);
 }
 
-/* Records in the ring, of which none is looked at. */
+/* Skips the records in the ring unread. Returns their number. */
 static uint64_t skip_ring(struct ring *ring)
 {
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
@@ -800,8 +800,8 @@ bool pp_perf_event_goes_on(int fd)
 }
 
 /*
- * A look at an event wakes its CPU up: all after the machine slept, those that are not isolated
- * every minute. Events of tasks are on again with their CPU.
+ * Reading an event wakes its CPU up, so all are read only after the machine slept, and those of
+ * CPUs that are not isolated every minute. Events of tasks are on again with their CPU.
  */
 static bool begin_look(struct pp_perf *perf, bool *ret_is_spared)
 {

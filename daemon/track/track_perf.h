@@ -4,11 +4,11 @@
  * software event a CPU (or, for one process tree, one a thread and CPU, inherited by what it
  * forks), each CPU with a ring buffer.
  *
- * Workload: a few records an exec; thousands of execs a second, and from who means ill as many as
+ * Workload: a few records an exec; thousands of execs a second, and from an attacker as many as
  * the rings hold. pp_perf_drain empties the rings into an arena of bounded size, pp_perf_apply
  * sorts and hands out what is older than the moment the drain began, a few at a time: a record of
- * another CPU that is newer may have a predecessor not yet seen. Who cannot keep up discards what
- * there is.
+ * another CPU that is newer may have a predecessor not yet seen. A caller that cannot keep up
+ * discards what there is.
  *
  * Barriers: data_head is read with acquire, before the records; data_tail written with release,
  * after them. They pair with the kernel's in perf_output_put_handle.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What /proc tells of a process: its stat line, its executable mappings, the processes there are.
+ * Readers of /proc: a process's stat line, its executable mappings, the processes there are.
  * Mappings are read by ioctl(PROCMAP_QUERY) where the kernel has it (6.11), else from the text of
  * /proc/PID/maps.
  *
@@ -37,7 +37,7 @@ struct pp_stat {
 	uint64_t signature;  /* of code and stack addresses: another one after an exec; 0: none */
 };
 
-/* Its first thread has ended: others may run on, see thread_cnt. */
+/* The process's first thread has ended: others may run on, see thread_cnt. */
 static inline bool pp_stat_is_dead(const struct pp_stat *stat)
 {
 	return stat->state == 'Z' || stat->state == 'X' || stat->state == 'x';
@@ -77,12 +77,12 @@ int pp_proc_stat(pid_t pid, struct pp_stat *ret_stat);
 int pp_proc_vmas(pid_t pid, bool *query, uint64_t until_ns, pp_vma_fn *fn, void *context);
 /* All processes, or only_pid and its descendants. Caller frees *ret_pids. */
 int pp_proc_pids(pid_t only_pid, pid_t **ret_pids, size_t *ret_cnt);
-/* Its threads. Caller frees *ret_tids. -ESRCH. */
+/* The threads of pid. Caller frees *ret_tids. -ESRCH. */
 int pp_proc_tids(pid_t pid, pid_t **ret_tids, size_t *ret_cnt);
 /* The pid it has in its own pid namespace, and its user. From the text of /proc/PID/status. */
 int pp_proc_parse_status(const char *text, pid_t *ret_inner_pid, uid_t *ret_uid);
 int pp_proc_status(pid_t pid, pid_t *ret_inner_pid, uid_t *ret_uid);
-/* Whose process it is; (uid_t)-1 when that cannot be told. */
+/* The user of process pid; (uid_t)-1 when that cannot be told. */
 uid_t pp_proc_uid(pid_t pid);
 /* A path as the process sees it: pathprof_foreign_look() below its root directory. */
 int pp_proc_look_inside(pid_t pid, const char *path);

@@ -92,7 +92,7 @@ static void reap(struct pp_reader *reader)
 			reader->left[i] = reader->left[--reader->left_cnt];
 }
 
-/* It reads for us only, so nothing comes to harm. */
+/* The child may be killed: it only reads, so no process comes to harm. */
 static void end_child(struct pp_reader *reader, uid_t uid)
 {
 	struct left left;
@@ -251,7 +251,7 @@ static int wait_for_answer(struct pp_reader *reader, struct wait *wait)
 
 /*
  * A process that did not get the whole patience is left alone, but costs its user no points. The
- * one to blame may be that of a request that was given up before: then pid was not read, no more.
+ * one to blame may be that of a request that was given up before: then pid was merely not read.
  */
 static int give_up(struct pp_reader *reader, pid_t pid, const struct wait *wait)
 {

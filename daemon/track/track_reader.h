@@ -14,10 +14,10 @@
  * cgroup, mountinfo, root, the links to its program and its threads.
  *
  * Time that readers have slept is paid out of a tenth of real time, of which three tenths of a
- * second are saved up. While less than half of that is left, nobody is asked about whose user has
- * put a reader to sleep within the hour, and a reader that sleeps is killed after 30 ms; the
- * process is left alone, but that does not count against its user. So windows close in time however
- * many processes play this trick at once.
+ * second are saved up. While less than half of that is left, no process is read whose user has put
+ * a reader to sleep within the hour, and a reader that sleeps is killed after 30 ms; the process is
+ * left alone, but that does not count against its user. So windows close in time however many
+ * processes play this trick at once.
  *
  * Killed readers end at once, as a rule. Those that do not are counted: 8 in all, and 2 a user,
  * are not added to.
@@ -37,13 +37,14 @@ int pp_reader_new(struct pp_reader **ret_reader);
 void pp_reader_free(struct pp_reader *reader);
 
 /*
- * As pp_proc_vmas(). vma->looked tells what lies behind a mapping, where that could be looked at.
- * fn may call pp_reader_look(). Besides: -ETIMEDOUT: pid is left alone, or is from now on; -ETIME:
- * no answer in time; -EIO: the reader ended, another one starts with the next request.
+ * Works like pp_proc_vmas(). vma->looked is the file behind a mapping, if that could be
+ * looked at. fn may call pp_reader_look(). More errors: -ETIMEDOUT: pid is left alone, or is from
+ * now on; -ETIME: no answer in time; -EIO: the reader ended, another one starts with the next
+ * request.
  */
 int pp_reader_vmas(struct pp_reader *reader, pid_t pid, uint64_t until_ns, pp_vma_fn *fn,
 		   void *context);
-/* As pp_proc_look_mapped(), and the errors above. */
+/* Works like pp_proc_look_mapped(); it may also return the errors above. */
 int pp_reader_look(struct pp_reader *reader, pid_t pid, uint64_t start, uint64_t end);
 
 /* CPU time of all readers. */

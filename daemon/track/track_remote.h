@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files whose file system asks somebody else: FUSE, NFS and their like. Where that somebody does
+ * Files whose file system asks somebody else: FUSE, NFS and their like. If that somebody does
  * not answer, whoever looks a file up, asks for its size or reads it sleeps for as long, and under
- * FUSE cannot even be killed. The event loop must never: so such a file is looked at by a child,
+ * FUSE cannot even be killed. The event loop must never sleep: such a file is looked at by a child,
  * which is waited for a tenth of a second and then left to itself.
  *
  * Which files these are is told by their device and the process' list of mounts, which asks nobody.

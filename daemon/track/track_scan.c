@@ -61,7 +61,7 @@ bool pp_track_is_stale(const struct pp_track *track, const struct pp_image *imag
 	return image->is_stale || image->sure_ns < track->lost_ns;
 }
 
-/* When it surely ran what it is known to run: one that was forked may never have been looked at. */
+/* The last time at which it surely ran what it is known to run. A fork may never have been read. */
 static uint64_t last_known_ns(const struct pp_image *image)
 {
 	return image->verified_ns > image->begin_ns ? image->verified_ns : image->begin_ns;
@@ -174,7 +174,7 @@ static int read_process(struct pp_track *track, pid_t pid, struct pp_stat *ret_s
 	return 0;
 }
 
-/* Its mappings are sure once they are kept. */
+/* The image stays stale until its mappings are kept, too. */
 static void update_image(struct pp_image *image, const struct pp_stat *stat, uint64_t now_ns)
 {
 	memcpy(image->comm, stat->comm, sizeof(image->comm));
@@ -194,7 +194,7 @@ static int keep_scan(struct pp_track *track, pid_t pid, const struct pp_stat *st
 	if (r)
 		return r;
 	update_image(image, stat, now_ns);
-	/* In the middle of an exec, or of ending, nothing is mapped. */
+	/* In the middle of an exec, or of its end, a process has no mappings. */
 	if (!track->scanned_cnt && image->space->piece_cnt)
 		return 0;
 	r = pathprof_space_own(&image->space);
@@ -335,7 +335,7 @@ static size_t spaces_bytes(const struct pp_track *track)
 	return bytes;
 }
 
-/* Of what is running and nobody asked about lately: more than piece_cnt pieces are too many. */
+/* Empties spaces of running processes that have more pieces and that nobody asked about lately. */
 static void empty_large(struct pp_track *track, uint32_t piece_cnt, uint64_t asked_before_ns)
 {
 	struct pp_image *image = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the parts of the tracker share: its state, how events change it (track_event.c), how a
+ * The state that the parts of the tracker share, how events change it (track_event.c), how a
  * read of /proc does (track_scan.c) and what is told about one process (track_detail.c). See
  * track.h for the workload, locking and ownership.
  */
@@ -33,7 +33,7 @@
 #define PP_SWEEP_INTERVAL_NS 1000000000ull
 /* A process that maps oftener in a second is read from /proc instead, when somebody asks. */
 #define PP_MAPS_A_SECOND 1024
-/* Of all address spaces together: beyond it those that nobody asks about go. */
+/* The bound on all address spaces together; beyond it those that nobody asks about are dropped. */
 #define PP_SPACES_BYTES_MAX (32u << 20)
 /*
  * How long a read of one process may take, and how many times as long it is left alone afterwards
@@ -102,7 +102,7 @@ void pp_track_pay_reader(struct pp_track *track);
  */
 int pp_track_scan(struct pp_track *track, pid_t pid);
 /*
- * Every process in view, first those that nothing is known of; ends those that are gone. -EBUSY:
+ * Reads every process in view, unknown ones first; ends those that are gone. -EBUSY:
  * there was no time for some of the first. Others are read when somebody asks about them.
  */
 int pp_track_scan_all(struct pp_track *track);

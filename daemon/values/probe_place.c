@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* See probe_place.h. What is emulated: arch/x86/kernel/uprobes.c of the kernel. */
+/* See probe_place.h. The kernel emulates what its arch/x86/kernel/uprobes.c says. */
 #include "probe_place.h"
 
 #include <Zydis/Zydis.h>

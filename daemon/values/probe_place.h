@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where in a function to put a probe that reads a parameter's register. A probe on an instruction
- * that the kernel emulates costs a trap, 0.5 to 1.2 us; on any other the kernel steps a copy of it,
- * which takes ten times as long. So the first instructions are searched for one that is emulated,
- * as long as each is passed once a call and none has written the register.
+ * The best place in a function for a probe that reads a parameter's register. On an instruction
+ * that the kernel emulates a probe costs a trap, 0.5 to 1.2 us; on any other the kernel steps a
+ * copy of it, which takes ten times as long. So the first instructions are searched for one that
+ * is emulated, as long as each is passed once a call and none has written the register.
  *
  * Pure: bytes in, an offset out. Any thread.
  */

@@ -97,7 +97,7 @@ static bool look(struct pp_value_found *ret_found, int root_fd, const char *path
 	return ret_found->fd >= 0;
 }
 
-/* As the process's own root has it, where that can be reached and no link leads out of it. */
+/* Below the process's root; below ours if that cannot be reached or a link leads out of it. */
 static bool in_process(pid_t pid, const char *path, struct pp_value_found *ret_found)
 {
 	_cleanup_close_ int root_fd = pathprof_foreign_root(pid);
@@ -209,7 +209,7 @@ static void name_program(struct mapped *mapped)
 	mapped->program[len > 0 ? len : 0] = '\0';
 }
 
-/* Those of that role, from the highest address down. */
+/* Reports the files of that role, from the highest address down. */
 static int tell_role(const struct mapped *mapped, enum mapped_role role, pp_value_library_fn *fn,
 		     void *context)
 {

@@ -69,7 +69,7 @@ static unsigned int edits(const char *a, const char *b)
 	return row[b_len];
 }
 
-/* One with the wanted inside, as clones are called, is near; nearer what a C library may choose. */
+/* A name that has the wanted one in it, as a clone's, is near; a C library's variant is nearer. */
 static unsigned int distance(const char *wanted, const char *name)
 {
 	const size_t len = strlen(wanted);
@@ -292,7 +292,7 @@ static int check_convention(const struct pp_value_site *site, const struct pathp
 			     text, site->function);
 }
 
-/* In that file, which becomes the site's, whatever comes of it. */
+/* Looks in that file, which becomes the site's even on failure. */
 static int find_in_file(struct pp_value_site *site, const struct pp_value_found *file,
 			const struct pp_value_spec *spec, const char *text,
 			struct pathprof_error *error)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * From a --value to a place: what it says, the file's identity, the function's offset, and where in
- * it the probe goes. What cannot be found is said with what comes nearest.
+ * it the probe goes. Errors about a name that is not found tell the nearest ones.
  *
  * Workload: once a parameter; up to 10^6 symbols are looked through. One thread.
  */
@@ -37,7 +37,7 @@ struct pp_value_spec {
 int pp_value_spec_parse(struct pp_value_spec *ret_spec, const char *text,
 			struct pathprof_error *error);
 
-/* Whom it is asked for: a command that is not started yet, or a process that runs. */
+/* The process to record: a command that is not started yet, or a process that runs. */
 struct pp_value_target {
 	const char *command; /* NULL: pid runs */
 	pid_t pid;
@@ -93,7 +93,7 @@ struct pp_value_site {
  */
 int pp_value_site_find(struct pp_value_site *ret_site, const char *text,
 		       const struct pp_value_target *target, struct pathprof_error *error);
-/* Of one that was found. */
+/* Releases a site that was found. */
 void pp_value_site_release(struct pp_value_site *site);
 
 #endif

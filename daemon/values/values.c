@@ -27,7 +27,7 @@ struct pp_values {
 	struct pp_values_tables *tables;
 	sd_event_source *on_ring, *on_timer;
 	uint64_t message_cnt;
-	/* What the windows before have had. */
+	/* The counts that earlier windows have stored. */
 	struct pp_values_counts stored[PP_VALUE_SPEC_MAX];
 	uint64_t stored_drops[PP_VALUES_DROPS_MAX];
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Recording what values parameters of functions had (VP 3, RPS 2): probes, their messages, a table
- * of top values a parameter, and all of it into the store when a window closes. Only on request,
- * and only of the process asked for and its descendants: values can be secrets.
+ * Recording the values that functions' parameters had (VP 3, RPS 2): probes, their messages, a
+ * table of top values a parameter, and all of it into the store when a window closes. Only on
+ * request, and only of the process asked for and its descendants: values can be secrets.
  *
  * Workload: drained every 20 ms; a window's rows once a window. The event loop owns it.
  *
@@ -39,7 +39,7 @@ void pp_values_free(struct pp_values *values);
 /* Takes the probes away. What was recorded stays, for the last window. */
 void pp_values_stop(struct pp_values *values);
 
-/* What came since the last window goes into the store as this one's. */
+/* Stores what came since the last window as this one's. */
 int pp_values_store(struct pp_values *values, struct pathprof_store *store, int64_t window,
 		    struct pathprof_error *error);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Whose a build-id is: see owners.h. A table of fixed size with sets of four: what has no room
- * takes the place of the one in its set that was asked about longest ago, a user's before root's.
+ * The owner of a build-id: see owners.h. A table of fixed size with sets of four: a new entry takes
+ * the place of the one in its set that was asked about longest ago, a user's before root's.
  * Source: this project.
  */
 #include "owners.h"

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whose a build-id is. Anybody can write any build-id into a file of theirs, and what such a file
- * does would be counted for the program that really has it. So a build-id belongs to the user whose
- * file showed it first, but root's file takes it from anybody, and any user's from a file of which
- * nobody knows whose it is. Files of other users get an identity of their own:
+ * The owner of a build-id. Anybody can write any build-id into a file of theirs, and what such a
+ * file does would be counted for the program that really has it. So a build-id belongs to the user
+ * whose file showed it first, but root's file takes it from anybody, and any user's from a file
+ * whose owner is not known. Files of other users get an identity of their own:
  *
  *   the first 16 bytes of the build-id, the user id in four bytes (big-endian), kind "file"
  *
- * so that who looks for the build-id's beginning finds both. Until root's file comes, a forger's
+ * so that a search for the build-id's beginning finds both. Until root's file comes, a forger's
  * counts stand under the build-id; windows say whose files were counted (struct pathprof_file), and
- * who reads them can leave these out.
+ * a reader can leave these out.
  *
  * Files of one user with one build-id are taken for copies of one program.
  *

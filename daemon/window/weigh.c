@@ -9,14 +9,14 @@
 
 #include "base/vector.h"
 
-/* A slice lasts so long, and until it has some bursts. */
+/* The least length of a slice, which also lasts until it has some bursts. */
 #define SLICE_NS    UINT64_C(1000000000)
 #define BURSTS_MIN  4
 #define USEC_A_SEC  1e6
 #define WAITING_MAX 65536
 /* A program with fewer bursts is in the group of small ones. */
 #define PROGRAM_MIN 5
-/* One with none that should have had so many is not. */
+/* A program that should have had so many and has none is not. */
 #define MISSED_MIN 10
 
 enum waiting_kind {
@@ -148,7 +148,7 @@ static void deliver(struct pp_weigh *weigh, struct waiting *waiting, double usec
 	}
 }
 
-/* A slice of which the clock saw nothing yet lasted less than a sample. */
+/* A slice without a clock sample is taken to have lasted half of one. */
 static void end_slice(struct pp_weigh *weigh)
 {
 	double samples = weigh->slice_samples ? (double)weigh->slice_samples : 0.5;

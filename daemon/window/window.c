@@ -151,13 +151,13 @@ void pp_window_free(struct pp_window *window)
 /* One line in ten seconds at most; what has to wait is told when its file is counted again. */
 static bool may_tell(const struct pp_window *window, const struct pathprof_file *file)
 {
-	/* one of which nothing is known, for its program has ended, may well be the same */
+	/* a file of which nothing is known, for its program has ended, may well be the same */
 	if (file->owner == PATHPROF_OWNER_UNKNOWN && !file->inode)
 		return false;
 	return !window->told_ns || pp_monotonic_ns() - window->told_ns >= TELL_EVERY_NS;
 }
 
-/* Of names, which anybody chooses, it says nothing: `pathprofctl binaries` shows them. */
+/* The line has no names of files, which anybody can choose: `pathprofctl binaries` shows them. */
 static void tell_other_file(struct pp_window *window, const struct pathprof_build_id *id,
 			    const struct pathprof_file *file, uint32_t owner)
 {
@@ -435,7 +435,7 @@ static void on_path(void *context, const struct pathprof_path_seen *path)
 	add_path(arrival, path, 1);
 }
 
-/* A branch of one without a place is counted as unresolved by its edge. */
+/* A branch of a segment without a place is counted as unresolved by its edge. */
 static void on_segment(void *context, const struct pathprof_segment_seen *segment)
 {
 	struct arrival *arrival = context;
@@ -483,7 +483,7 @@ static void add_edge(struct arrival *arrival, uint64_t from_address, uint64_t to
 		pathprof_profile_add_edge(&window->profile, &add);
 }
 
-/* Users look for their programs' work; how much the daemon's is, status tells. */
+/* Users look for their programs' work; status tells how much the daemon's is. */
 static bool is_own(struct pp_window *window, const struct pp_track_process *p)
 {
 	if (!window->config.own_pid)
@@ -787,7 +787,7 @@ int pp_window_close(struct pp_window *window, const struct pp_window_sink *sink,
 {
 	int r;
 
-	/* so long after its beginning as it was, though the clock was set meanwhile */
+	/* by the beginning and the length, for the clock may have been set meanwhile */
 	window->profile.end_ns =
 		window->profile.begin_ns + (int64_t)(pp_monotonic_ns() - window->begun_ns);
 	window->profile.weighed = is_weighed(&window->config);

@@ -24,7 +24,7 @@
 
 struct pp_window;
 
-/* Where a closed window goes: the store, or a test. The functions are those of store.h. */
+/* The receiver of a closed window: the store, or a test. The functions are those of store.h. */
 struct pp_window_sink {
 	void *context;
 	int (*add_window)(void *context, const struct pathprof_profile *profile,
@@ -44,13 +44,13 @@ struct pp_window_config {
 	size_t memory_max_bytes;
 	bool without_segments;
 	/*
-	 * Whose files are of which nobody can tell any more whose they are:
-	 * PATHPROF_OWNER_UNKNOWN, or who records a program of their own choice.
+	 * The owner given to files whose owner cannot be told any more:
+	 * PATHPROF_OWNER_UNKNOWN, or the user who records a program of their own choice.
 	 */
 	uint32_t unknown_owner;
 	/*
-	 * Whose work is counted apart, as PATHPROF_DROP_OWN: this process and all that run the same
-	 * program, as its children do. 0: nobody's.
+	 * The work of this process and of all that run the same program, as its children do, is
+	 * counted apart, as PATHPROF_DROP_OWN. 0: nobody's.
 	 */
 	pid_t own_pid;
 };

@@ -69,7 +69,7 @@ static bool fits(const uint32_t *met, uint32_t process_cnt, uint32_t share)
 	return cnt <= PLACES_MAX;
 }
 
-/* The largest for which the places of all processes fit, and at least 1. */
+/* The largest share for which the places of all processes fit, and at least 1. */
 static uint32_t share_of(const uint32_t *met, uint32_t process_cnt)
 {
 	uint32_t share = 0;
@@ -80,7 +80,7 @@ static uint32_t share_of(const uint32_t *met, uint32_t process_cnt)
 	return share ? share : 1;
 }
 
-/* Met twice: to be counted, since the share is 0, and to be taken. */
+/* Walks twice: first with a share of 0, which only counts, then to take the places. */
 static void gather(const struct pathprof_profile *profile, struct places *places)
 {
 	walk(profile, places);

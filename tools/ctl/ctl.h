@@ -187,7 +187,7 @@ int cmd_windows(const struct ctl_options *options);
 
 /* Says one line on standard error, control characters escaped. Returns CTL_FAILURE. */
 int ctl_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* What is worth knowing and no failure, the same way. */
+/* Prints a note, which is no failure, in the same way. */
 void ctl_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same and where to read more. Returns CTL_USAGE. */
 int ctl_usage(const struct ctl_options *options, const char *format, ...)

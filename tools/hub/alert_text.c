@@ -76,7 +76,7 @@ static const char *shell_name(const char *binary)
 		       : name;
 }
 
-/* As a shell takes it. The caller frees; NULL: no memory. */
+/* The command, quoted for a shell. The caller frees; NULL: no memory. */
 static char *command_of(const struct hub_alert_event *event)
 {
 	const char *build = text_of(event->found, "build_id"), *name = shell_name(event->binary);

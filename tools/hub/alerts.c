@@ -13,7 +13,7 @@
 #include "base/vector.h"
 #include "pathprof/parcel.h"
 
-/* So long after its last judgement an alert is over; so long after its end it is forgotten. */
+/* An alert ends this long after its last judgement, and is forgotten this long after its end. */
 #define STALE_NS  INT64_C(86400000000000)
 #define FORGET_NS INT64_C(2592000000000000)
 #define ID_DIGITS 12
@@ -310,7 +310,7 @@ static bool has_member(const json_t *row, const char *where)
 	return false;
 }
 
-/* Its program was judged on this very host, and of a release this very build. */
+/* Whether the alert's program was judged on its host or, for a release, in its build. */
 static bool is_judged(const struct alerts *a, const struct pp_config_alert *rule,
 		      const struct alert *alert)
 {
@@ -419,7 +419,7 @@ static bool has_rule(const struct hub_rules *rules, const char *name)
 	return false;
 }
 
-/* Of the rule its name is left, which the alert has. */
+/* The rule is gone from the settings: only its name is left, which the alert keeps. */
 static int tell_ruleless(struct alerts *a, struct alert *alert)
 {
 	struct pp_config_alert rule = {.scope = strncmp(alert->where, "host:", 5) == 0

@@ -179,7 +179,7 @@ static int make_key(struct pair *pair)
 	return r;
 }
 
-/* What all have: name, key, serial number, span. */
+/* Sets what all certificates have: name, key, serial number and validity. */
 static int begin_certificate(struct pair *pair, const char *name, time_t end)
 {
 	uint8_t serial[16] = {0}, id[20];
@@ -285,7 +285,7 @@ static int add_addresses(gnutls_x509_crt_t certificate, const char *list)
 	return r;
 }
 
-/* What it may do is in the certificate: a host sends, a reader asks. */
+/* The certificate states its holder's role: a host sends, a reader asks. */
 static int add_role(gnutls_x509_crt_t certificate, const struct hub_options *options,
 		    const char *name)
 {

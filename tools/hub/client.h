@@ -46,7 +46,7 @@ void hub_client_put(struct hub_client *client, const char *path, int fd, uint64_
 void hub_client_save(struct hub_client *client, const char *path, int fd, uint64_t most_bytes,
 		     struct hub_answer *ret_answer);
 void hub_answer_release(struct hub_answer *answer);
-/* As JSON; NULL: it is none. The caller's. */
+/* The answer as JSON, which the caller frees; NULL: it is none. */
 json_t *hub_answer_json(const struct hub_answer *answer);
 /* One line: what the hub says is wrong with `what`, or what kept it from answering. */
 void hub_client_say(const struct hub_client *client, const char *what,

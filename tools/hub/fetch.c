@@ -265,7 +265,7 @@ static int fetch_alerts(void *context, struct pathprof_store *store, struct path
 
 /* ---------------------------------------------------------------- the file of a build */
 
-/* Its build-id is for who opens it to compare. */
+/* The file's build-id is not checked here; its reader compares it. */
 static int fetch_file(struct fetch *fetch)
 {
 	_cleanup_answer_ struct hub_answer answer = {NULL, 0, 0, 0};

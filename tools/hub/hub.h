@@ -26,7 +26,7 @@
  * second: a host that may upload could help. */
 enum hub_exit { HUB_OK = 0, HUB_FAILURE = 1, HUB_USAGE = 2, HUB_NONE = 4, HUB_NO_FILE = 5 };
 
-/* What the command line says; NULL: not said. */
+/* The options of the command line; NULL: not given. */
 struct hub_options {
 	const char *db, *listen, *hub;
 	const char *certificate, *key, *ca, *crl, *denied;

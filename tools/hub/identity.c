@@ -239,7 +239,7 @@ static void set_default_tenant(struct hub_peer *peer)
 	snprintf(peer->tenant, sizeof(peer->tenant), HUB_TENANT_DEFAULT);
 }
 
-/* Of the path before the role: /tenant/T at its end, or the default one. */
+/* The tenant of the path before the role: /tenant/T at its end, or the default one. */
 static bool tenant_of(const char *uri, const char *end, struct hub_peer *ret_peer)
 {
 	static const char mark[] = "/tenant/";

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who is at the other end of a connection: what the client's certificate says, and nothing else. It
- * must be signed by our authority, for clients, be valid now and not revoked. Its SPIFFE URI says
- * whose it is, what it is and its name: a host sends (spiffe://DOMAIN/tenant/TENANT/host/NAME), a
- * reader asks (.../reader/NAME). Without the part of a tenant it is the default one's; without a
- * URI it is a host of its common name.
+ * The peer of a connection, identified by the client's certificate alone. The certificate must be
+ * signed by our authority, for clients, be valid now and not revoked. Its SPIFFE URI gives tenant,
+ * role and name: a host sends (spiffe://DOMAIN/tenant/TENANT/host/NAME), a reader asks
+ * (.../reader/NAME). Without a tenant part it belongs to the default tenant; without a URI it is a
+ * host named by its common name.
  *
  * libmicrohttpd asks clients for a certificate but lets those without one in, so every request is
  * to be checked here. Lists of revoked certificates and denied hosts are read again when their
@@ -26,7 +26,7 @@ struct hub_peer {
 	bool is_proven; /* else name is what a certificate says that is not trusted, or empty */
 };
 
-/* Of a connection: whom its certificates have shown, until when. Zero: nobody yet. */
+/* The peer that a connection's certificates have shown, and until when. Zero: none yet. */
 struct hub_known_peer {
 	struct hub_peer peer;
 	int64_t until_s;        /* CLOCK_REALTIME */

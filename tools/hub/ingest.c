@@ -12,13 +12,13 @@
 
 /* A host whose clock is off by more would spread what it saw over slots of others. */
 #define SKEW_MAX_S 3600
-/* Of one host: it gets a new store when it is set up anew. With slots of the time that is kept this
-   bounds what a host that means harm can fill. */
+/* Stores of one host, which gets a new one when it is set up anew. Together with the slots that are
+ * kept, this bounds what a malicious host can fill. */
 #define STORES_MAX 16
-/* Of a parcel: far more than five minutes bring, and so little that no query over the parcels of
-   all hosts comes to 2^63, which is more than SQL can sum up. */
+/* The largest count in a parcel: far more than five minutes bring, and so little that no query over
+ * the parcels of all hosts reaches 2^63, where sums overflow in SQL. */
 #define COUNTS_MAX (UINT64_C(1) << 40)
-/* Of a windows table: what is older is looked for this often. */
+/* Expired rows of a windows table are removed at this interval. */
 #define RETAIN_NS (600 * PP_NSEC_PER_SEC)
 
 /* An hour to roll is looked for again after a minute. */
@@ -112,7 +112,7 @@ static unsigned int refuse(struct hub_ingest *ingest, unsigned int status, const
 	return say_error(status, why, ret_answer);
 }
 
-/* What an error of the library is to a host: its own fault, or a reason to try again. */
+/* The HTTP status of an error of the library: the host's own fault, or a reason to try again. */
 static unsigned int status_of(int code)
 {
 	switch (code) {
@@ -286,7 +286,7 @@ static unsigned int take(struct hub_ingest *ingest, const char *host,
 		return refuse(ingest, status_of(r), error.text, ret_answer);
 	if (why)
 		return refuse(ingest, 403, why, ret_answer);
-	/* Who sent it is known from the certificate, whatever it says of itself. */
+	/* The sender's name is taken from the certificate, whatever the parcel says. */
 	snprintf(parcel->host.name, sizeof(parcel->host.name), "%s", host);
 	return add(ingest, parcel, ret_answer);
 }
@@ -306,7 +306,7 @@ unsigned int hub_ingest_parcel(struct hub_ingest *ingest, const char *host, cons
 
 /* ---------------------------------------------------------------- what there is */
 
-/* Of a slot that several hosts sent, the sum: they have no window in common. */
+/* The sum of a slot that several hosts sent: they have no window in common. */
 struct have {
 	json_t *slots;
 	const char *host;               /* who asks */

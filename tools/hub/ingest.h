@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the hub does with what hosts ask: parcels go into its database, and it tells which it has.
- * Answers are a status of HTTP and a JSON object. Who asks is known (identity.h); what they send is
- * trusted in nothing. One thread.
+ * Serves the requests of hosts: stores their parcels in the database, and tells which it has.
+ * Answers are a status of HTTP and a JSON object. The host is authenticated (identity.h); nothing
+ * it sends is trusted. One thread.
  */
 #ifndef HUB_INGEST_H
 #define HUB_INGEST_H

@@ -215,7 +215,7 @@ static int add_host(struct judgement *j, const struct pathprof_fleet_group *grou
 	return add_found(j, object, error);
 }
 
-/* Who was compared with whom: of other hosts nothing is known. */
+/* Lists the hosts that were compared: of other hosts nothing is known. */
 static json_t *judged_json(const struct pathprof_fleet_group *group)
 {
 	json_t *object = subject_json("host", group), *members = json_array();

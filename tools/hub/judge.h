@@ -10,7 +10,7 @@
 
 #define HUB_JUDGE_SPANS      "spans"
 #define HUB_JUDGE_BUILDS_MAX 1024
-/* So long a build is new, from the first judgement on that saw it. */
+/* A build counts as new for this long after the first judgement that saw it. */
 #define HUB_JUDGE_NEW_S 86400
 
 #endif

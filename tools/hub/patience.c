@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who held up uploads for nothing: see patience.h. */
+/* Peers that held up uploads for nothing: see patience.h. */
 #include "patience.h"
 
 #include <stdio.h>

@@ -216,7 +216,7 @@ static bool kept_file(const struct pgo *pgo, char *ret_path, size_t size)
 	return n > 0 && (size_t)n < size && access(ret_path, R_OK) == 0;
 }
 
-/* Where it ran there may be another build by now, or nothing. */
+/* The program's file may have been replaced or removed since it ran. */
 static bool is_where_it_ran(const struct pgo *pgo)
 {
 	struct pathprof_build_id id;
@@ -243,7 +243,7 @@ static void find_file(struct pgo *pgo)
 #define EXPORT_FIXED 14 /* arguments, behind which those stand that may be */
 #define NOT_RUN      127
 
-/* Its words go into a file: the last line is the reason when it fails. */
+/* The command's messages go to a file; if it fails, their last line is the reason. */
 static void export(const struct pgo *pgo, const char *program)
 {
 	char since[24], until[24];

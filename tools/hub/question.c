@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What readers ask: see question.h. */
+/* Readers' questions: see question.h. */
 #include "question.h"
 
 #include <errno.h>

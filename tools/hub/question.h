@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What readers ask the hub: which hosts sent, and what one of them ran in a span of time. An answer
- * of the latter kind is a parcel (pathprof/parcel.h), so that whoever reads it has a bounded and
- * checked format, and adds it up as any other.
+ * Readers' questions to the hub: which hosts sent, and what one of them ran in a span of time. An
+ * answer of the latter kind is a parcel (pathprof/parcel.h), so that its reader has a bounded and
+ * checked format, and adds it up like any other.
  *
  * Workload: a question a host, when somebody looks; some 40 ms for an hour of one host. Errors: a
  * status of HTTP, and *ret_object says why; all that is returned is the caller's.
@@ -15,7 +15,7 @@
 #include "hub.h"
 #include "pathprof/store.h"
 
-/* As text, out of a request; NULL: not said. Times in seconds since 1970. A store may have several
+/* Text from a request; NULL: not given. Times are in seconds since 1970. A store may have several
  * hosts. */
 struct hub_span {
 	const char *store, *host, *since, *until;

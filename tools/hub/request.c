@@ -139,7 +139,7 @@ static const char *error_in(const json_t *answer)
 
 /* ---------------------------------------------------------------- bodies */
 
-/* As told, or as much as there may be: memory is promised before anything is read. */
+/* The announced length, or the most allowed: memory is reserved before anything is read. */
 static size_t told_bytes(struct MHD_Connection *connection, size_t otherwise)
 {
 	const char *text = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
@@ -174,7 +174,7 @@ static enum MHD_Result make_room(struct hub *hub, struct MHD_Connection *connect
 	return MHD_YES;
 }
 
-/* As long as the connection: it may be large. */
+/* The upload may be large, so the connection keeps it, part by part. */
 static enum MHD_Result take_file_part(struct hub_upload *upload, const char *part, size_t *bytes)
 {
 	if (!hub_upload_part(upload, part, *bytes))

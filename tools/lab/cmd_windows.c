@@ -272,7 +272,7 @@ static void strip(struct windows *w, const struct pathprof_branch *branches, uin
 				(struct pathprof_taken){branches[i].from, branches[i].next};
 }
 
-/* Of a window that was torn, what lies behind its last taken branch is nothing hardware shows. */
+/* Hardware would not show what follows the last taken branch of a torn window. */
 static void pass_window(void *context, uint32_t rank, const struct pathprof_branch *branches,
 			uint32_t cnt)
 {

@@ -59,7 +59,7 @@ struct pathprof_trace *lab_trace_open(const char *path);
 void lab_trace_stream_each(const struct pathprof_trace *trace, uint32_t stream, lab_event_fn *fn,
 			   void *context);
 
-/* Who takes what files hold: lines of text, or events stream by stream. */
+/* The consumer of files' contents: lines of text, or events stream by stream. */
 struct lab_feed {
 	void (*line)(void *context, const struct lab_input *in);
 	/* Before the events of each stream; may be NULL. */
@@ -70,7 +70,7 @@ struct lab_feed {
 /* All of the files, in order. No file: standard input, which is text. */
 void lab_feed(char **files, int file_cnt, const struct lab_feed *feed);
 
-/* What of a trace is a tuple (RPS 4.1). */
+/* The kinds of tuples in a trace (RPS 4.1). */
 enum lab_tuples {
 	LAB_TUPLES_EDGES, /* conditional branches and indirect jumps: from, next */
 	LAB_TUPLES_CALLS, /* call site, callee */
@@ -99,7 +99,7 @@ void lab_paths_end(struct lab_paths_feed *feed);
 /* true: *ret_path was popped. */
 bool lab_paths_event(struct lab_paths_feed *feed, const struct pathprof_trace_event *event,
 		     struct pathprof_path_popped *ret_path);
-/* What is left at the end of a stream, the newest first. false: nothing. */
+/* The paths left at the end of a stream, newest first. false: none. */
 bool lab_paths_drain(struct lab_paths_feed *feed, struct pathprof_path_popped *ret_path);
 
 struct lab_command {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the relay remembers when it is started again: for each sink the id up to which every message
- * was told or given up, and the store that these ids belong to. The file told.json, in a directory
- * of the relay's own, is replaced as a whole and is on the disk before a call returns, so a relay
- * that is killed after the call tells nothing twice. The directory is locked by one process.
+ * The relay's memory across restarts: for each sink the id up to which every message was told or
+ * given up, and the store that these ids belong to. The file told.json, in a directory of the
+ * relay's own, is replaced as a whole and is on the disk before a call returns, so a relay that is
+ * killed after the call tells nothing twice. The directory is locked by one process.
  *
  * Workload: one write for each message. One owner.
  */

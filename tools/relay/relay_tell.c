@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the relay tells about itself: its status to systemd, and figures at the endpoint. */
+/* Status reports of the relay: to systemd, and as metrics at the endpoint. */
 #include "relay_state.h"
 
 #include <inttypes.h>

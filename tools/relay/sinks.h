@@ -42,7 +42,7 @@ struct pp_tell_webhook_config {
 };
 int pp_tell_webhook_new(struct pp_tell **ret_tell, sd_event *event,
 			const struct pp_tell_webhook_config *config, struct pathprof_error *error);
-/* Of an Alertmanager: sends nothing again of what was told; what was not told yet stays. */
+/* For an Alertmanager: sends nothing again that was told; messages not told yet stay. */
 void pp_tell_webhook_forget(struct pp_tell *tell);
 /* The same, and while it is away: what is told from here on is not sent again either. */
 void pp_tell_webhook_set_away(struct pp_tell *tell, bool away);

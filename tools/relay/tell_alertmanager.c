@@ -63,7 +63,7 @@ static void write_path(FILE *to, json_t *path)
 	fputc('\n', to);
 }
 
-/* What moved, a line a path. */
+/* The paths that changed, one a line. */
 static char *paths_of(const struct pp_tell_message *message)
 {
 	json_t *all = message->json ? json_loads(message->json, 0, NULL) : NULL;

@@ -153,7 +153,7 @@ static void note_end(struct exec *exec, const siginfo_t *info)
 	note_failure(exec, what);
 }
 
-/* Its message goes, or stays for another try. */
+/* Drops the message, or keeps it for another try. */
 static void settle(struct exec *exec, bool well)
 {
 	if (well) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What waits to be told by HTTP: see tell_queue.h. */
+/* The queue of messages to be sent by HTTP: see tell_queue.h. */
 #include "tell_queue.h"
 
 #include <errno.h>

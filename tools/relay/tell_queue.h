@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What waits to be told by HTTP, and what becomes of it.
+ * The queue of messages to be sent by HTTP.
  *
  *     JSON          entries are messages: the first goes out, each leaves when it was taken
  *     Alertmanager  entries are alerts in their last state: those that are due go in one request;

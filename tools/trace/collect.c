@@ -112,7 +112,7 @@ static void count(struct trace_totals *totals, uint32_t type)
 	totals->exec_cnt += type == PATHPROF_TRACE_EXECS;
 }
 
-/* Of what is said of a process, counting needs the modules. */
+/* Counting needs only the modules of a process's records. */
 static int take_module(struct trace_counts *counts, const uint8_t *ring, uint64_t at,
 		       const struct trace_definition *head)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is to be run: a command resolved as a shell would, down to the x86-64 program that the
+ * The program to run: a command resolved as a shell would, down to the x86-64 program that the
  * emulator is given.
  *
  * Workload: once. Locking: none. Ownership: the command owns its words.

@@ -70,7 +70,7 @@ static void on_child(int signal)
 	errno = saved;
 }
 
-/* What is to end us ends the program; the trace ends whole. */
+/* Passes a signal that would end us on to the program, so that the trace is completed. */
 static void on_end(int signal)
 {
 	if (traced_pid > 0)
@@ -341,7 +341,7 @@ static int write_profile(struct session *session, struct pathprof_error *error)
 	char *note = command_text(session->options.command);
 	int r;
 
-	/* Whoever reads the profile is told that something is missing. */
+	/* A reader of the profile is told that something is missing. */
 	totals->drops[PATHPROF_DROP_TABLE_FULL] +=
 		session->share->lost_streams + session->counts.lost_processes;
 	r = trace_counts_write(&session->counts, session->file, note, error);

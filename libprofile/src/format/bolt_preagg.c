@@ -86,7 +86,7 @@ static int scan_end(struct pp_scan *text, const char *at)
 	return *at ? pp_scan_expected(text, at, "the end of the line") : 0;
 }
 
-/* What a trace says when one of its sides is marked as missing. */
+/* Turns a trace one of whose sides is marked as missing into a range or a branch. */
 static void reduce_trace(struct pathprof_recorded_count *count, bool by_return)
 {
 	const uint64_t from = count->from.address;

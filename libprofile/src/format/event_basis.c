@@ -38,7 +38,7 @@ static const uint32_t x86_codes[] = {
 	CODE(0x88, 0xff), /* Intel from Sandy Bridge to Broadwell: all */
 };
 
-/* Of the architecture's PMU, any version. */
+/* Codes of the architecture's PMU, any version. */
 static const uint32_t arm_codes[] = {
 	0x0c, /* PC_WRITE_RETIRED: taken */
 	0x21, /* BR_RETIRED: all */
@@ -113,7 +113,8 @@ enum pathprof_basis pp_event_basis(uint32_t type, uint64_t config, const char *a
 
 /* ---------------------------------------------------------------- by name */
 
-/* What libpfm4, perf's and the makers' tables call an event of branches, and of some of them. */
+/* Words in the names of branch events, and of events of some branches only (libpfm4, perf, makers).
+ */
 static const char *const branch_words[] = {"branch", "br_", "brn", "taken", "pc_write"};
 static const char *const partial_words[] = {"mis",      "msprd", "resync", "not_taken", "ntaken",
 					    "cond",     "jcc",   "jmp",    "call",      "return",

@@ -51,7 +51,7 @@ static int put_in_order(struct pp_perf *perf, const uint8_t *record, struct path
 					"it has several events, but its records do not say whose "
 					"they are");
 	event = pp_perf_events_of(&perf->events, record, &time_ns);
-	/* Where mappings have no time, samples must stay between them, as perf has it. */
+	/* If mappings have no time, samples must keep their place between them, as in perf. */
 	if (!event || !time_ns || !pp_perf_trailer_bytes(event))
 		return pp_perf_deliver_record(perf, record, error);
 	if (time_ns > perf->file->newest_ns)
@@ -165,7 +165,7 @@ int pp_perf_failed(struct pp_perf *perf, int r, struct pathprof_error *error)
 	return pathprof_fail(error, r, "%s: %s", perf->recording->name, strerror(-r));
 }
 
-/* What follows a record without being counted in its size. */
+/* The bytes that follow a record and do not count in its size. */
 static int payload_bytes(struct pp_perf *perf, const uint8_t *record, uint64_t *ret_bytes,
 			 struct pathprof_error *error)
 {

@@ -146,7 +146,7 @@ static int words(uint64_t bits)
 	return __builtin_popcountll(bits);
 }
 
-/* Where the id is, in words from the sample's start behind its header; -1: nowhere. */
+/* The position of the id in a sample, in words behind its header; -1: it has none. */
 static int id_in_sample(uint64_t type)
 {
 	if (type & PP_PERF_SAMPLE_IDENTIFIER)
@@ -182,7 +182,7 @@ size_t pp_perf_trailer_bytes(const struct pp_perf_event *event)
 						   PP_PERF_SAMPLE_CPU | PP_PERF_SAMPLE_IDENTIFIER));
 }
 
-/* Of several events all must have the id at one place. */
+/* If there are several events, all of them must have the id at the same place. */
 static void place_ids(struct pp_perf_events *events, const struct pp_perf_event *event)
 {
 	int sample = id_in_sample(event->sample_type), trailer = id_in_trailer(event->sample_type);
@@ -288,7 +288,7 @@ struct pp_perf_event *pp_perf_events_by_id(const struct pp_perf_events *events, 
 {
 	uint32_t event;
 
-	/* What perf itself made up has no id. */
+	/* Records that perf itself synthesised have no id. */
 	if (!id)
 		return events->cnt ? &events->events[0] : NULL;
 	event = pp_map_get(&events->ids, id);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * What a recording says of itself: host, machine, command, clocks, names of events, build-ids of
- * files. The same bytes stand in a file's sections and in a pipe's records.
+ * A recording's metadata: host, machine, command, clocks, names of events, build-ids of files. The
+ * same bytes are in a file's sections and in a pipe's records.
  *
  * Workload: once a recording; a build-id for each file that was hit, found by name at each mapping.
  * Source: tools/perf/util/header.c, tools/perf/Documentation/perf.data-file-format.txt.
@@ -33,7 +33,7 @@ void pp_perf_told_release(struct pp_perf_told *told)
 
 /* ---------------------------------------------------------------- strings */
 
-/* Its length without what pads it; NULL when it runs over the end. */
+/* Takes a string and its length without padding; NULL when it exceeds the input. */
 static const char *take_string(struct pp_perf_cursor *cursor, size_t *ret_len)
 {
 	uint32_t len = pp_perf_take_u32(cursor);
@@ -314,7 +314,7 @@ int pp_perf_feature(struct pp_perf *perf, uint64_t feature, const uint8_t *bytes
 	}
 	if (r < 0)
 		return pp_recording_no_memory(error);
-	/* Where the records lie is no side matter. */
+	/* Without the directory's format the records cannot be found. */
 	if (cursor.bad && feature == PP_PERF_FEATURE_DIR_FORMAT)
 		return pp_recording_bad(perf->recording, error,
 					"what it says of its directory is cut short");

@@ -32,7 +32,7 @@ static struct section read_section(const uint8_t *bytes)
 	return (struct section){pp_perf_u64(bytes), pp_perf_u64(bytes + 8)};
 }
 
-/* What to tell of a section that could not be had. */
+/* The error for a section that could not be read. */
 static int section_failed(struct pp_perf *perf, int r, const char *what,
 			  struct pathprof_error *error)
 {
@@ -202,7 +202,7 @@ static int have(struct pp_perf *perf, size_t want, struct pathprof_error *error)
 	return 0;
 }
 
-/* Where the records lie; a size of 0 was not yet written when its writer was killed. */
+/* Sets where the records end; a size of 0: the writer was killed before it wrote the size. */
 static int place_data(struct pp_perf *perf, struct section data, struct pathprof_error *error)
 {
 	if (data.offset < OLD_HEADER_BYTES || data.offset > INT64_MAX ||
@@ -219,7 +219,7 @@ static int place_data(struct pp_perf *perf, struct section data, struct pathprof
 	return 0;
 }
 
-/* Where the feature cannot be read, its being there has to do. */
+/* Refuses one file of a directory; a pipe or a cut file is judged by the feature's bit alone. */
 static int refuse_part(struct pp_perf *perf, struct pathprof_error *error)
 {
 	bool told = perf->main.input.seekable && !perf->recording->stats.truncated;

@@ -40,7 +40,7 @@ void pp_perf_input_release(struct pp_perf_input *input)
 	free(input->bytes);
 }
 
-/* As much as there is, up to len bytes. */
+/* Reads once, up to len bytes. */
 static ssize_t read_some(const struct pp_perf_input *input, uint8_t *bytes, size_t len,
 			 uint64_t offset)
 {
@@ -77,7 +77,7 @@ int pp_perf_input_fill(struct pp_perf_input *input, size_t want, size_t *ret_cnt
 	return 0;
 }
 
-/* Of a file: only a matter of where to go on. */
+/* Skips bytes of a seekable file by moving its offset. */
 static void jump(struct pp_perf_input *input, uint64_t cnt, bool *ret_whole)
 {
 	uint64_t left = input->end_bytes > input->offset ? input->end_bytes - input->offset : 0;
@@ -150,7 +150,7 @@ int pp_perf_input_copy(const struct pp_perf_input *input, uint8_t *bytes, size_t
 	return read_at(input, bytes, len_bytes, input->offset, ret_cnt);
 }
 
-/* Of a pipe: of what is in memory without going on, else by going on to it and over it. */
+/* Copies from a pipe: out of the buffer if the bytes fit in it, else by skipping up to them. */
 static int copy_ahead(struct pp_perf_input *input, uint8_t *bytes, size_t len, uint64_t offset,
 		      size_t *ret_got)
 {

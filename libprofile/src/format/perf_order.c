@@ -144,7 +144,7 @@ static bool is_sorted(const struct pp_perf_queued *queue, size_t cnt)
 	return true;
 }
 
-/* As deep as the logarithm of cnt. */
+/* Merge sort; the depth of recursion is the logarithm of cnt. */
 static void sort(struct pp_perf_queued *queue, size_t cnt, struct pp_perf_queued *scratch)
 {
 	size_t mid = cnt / 2;
@@ -213,7 +213,7 @@ static int start_pieces(struct pp_perf_order *order)
 	return 0;
 }
 
-/* What one piece has from an offset on; *ret_got 0: beyond the end of the file. */
+/* The bytes that one piece has from an offset on; *ret_got 0: beyond the end of the file. */
 static int read_piece(struct pp_perf_order *order, uint64_t offset, const uint8_t **ret_bytes,
 		      size_t *ret_got)
 {
@@ -229,7 +229,7 @@ static int read_piece(struct pp_perf_order *order, uint64_t offset, const uint8_
 	return 0;
 }
 
-/* So many bytes, less at the end of the file: in a piece, or copied out of several. */
+/* Gives size bytes, fewer at the end of the file: in a piece, or copied out of several. */
 static int read_pieces(struct pp_perf_order *order, uint64_t offset, size_t size,
 		       const uint8_t **ret_bytes, size_t *ret_got)
 {
@@ -254,7 +254,7 @@ static int read_pieces(struct pp_perf_order *order, uint64_t offset, size_t size
 	return r;
 }
 
-/* Of the size that it had, or the file has changed. */
+/* Reads a record again; fails when its size is another one, for then the file has changed. */
 static int read_again(struct pp_perf_order *order, uint64_t place, const uint8_t **ret_record,
 		      struct pathprof_error *error)
 {

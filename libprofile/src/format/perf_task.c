@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * What happened to processes: mappings, names, forks and ends. Workload: some thousand records in a
- * file of millions of samples. Source: include/uapi/linux/perf_event.h.
+ * Records of processes: mappings, names, forks and ends. Workload: some thousand records in a file
+ * of millions of samples. Source: include/uapi/linux/perf_event.h.
  */
 #include "pp_perf.h"
 
@@ -112,7 +112,7 @@ static int take_mmap(struct pp_perf *perf, const struct pp_perf_event *event, ui
 
 /* ---------------------------------------------------------------- processes */
 
-/* Of a process, that is of its first thread. */
+/* Takes the name of a process, which is that of its first thread. */
 static int take_comm(struct pp_perf *perf, const struct pp_perf_event *event, uint64_t time_ns,
 		     const uint8_t *record, struct pathprof_error *error)
 {

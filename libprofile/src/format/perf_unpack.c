@@ -110,7 +110,7 @@ static int keep_rest(struct pp_perf_unpack *unpack, const uint8_t *bytes, size_t
 	return 0;
 }
 
-/* What is whole of it goes on, the rest is kept. */
+/* Hands on the complete records and keeps the rest. */
 static int pass_on(struct pp_perf *perf, struct pp_perf_unpack *unpack, size_t cnt,
 		   struct pathprof_error *error)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What the files that read perf.data share: its wire format as constants, and the parts of a
- * reader.
+ * Declarations that the files that read perf.data share: its wire format as constants, and the
+ * parts of a reader.
  *
  *     perf_input.c    bytes of a file or a pipe, front to end
  *     perf_header.c   the file's header, where its sections lie
  *     perf_events.c   attributes, ids and names of events
- *     perf_feature.c  what the recording says of itself; build-ids by name
+ *     perf_feature.c  the recording's metadata; build-ids by name
  *     perf_unpack.c   records out of compressed ones
  *     perf_order.c    records in the order of time
  *     perf_task.c     mappings, processes, losses
@@ -79,7 +79,7 @@ enum pp_perf_type {
 #define PP_PERF_MISC_MMAP_BUILD_ID  0x4000
 #define PP_PERF_MISC_BUILD_ID_SIZE  0x8000
 
-/* What a sample holds, in the order of the bits but for the identifier, which comes first. */
+/* The fields of a sample, in the order of the bits but for the identifier, which comes first. */
 #define PP_PERF_SAMPLE_IP         0x00001
 #define PP_PERF_SAMPLE_TID        0x00002
 #define PP_PERF_SAMPLE_TIME       0x00004
@@ -238,14 +238,13 @@ static inline const uint8_t *pp_perf_input_bytes(const struct pp_perf_input *inp
 {
 	return input->bytes + input->at;
 }
-/* Of bytes that lie in memory. */
+/* Moves past bytes that lie in memory. */
 static inline void pp_perf_input_consume(struct pp_perf_input *input, size_t cnt)
 {
 	input->at += cnt;
 	input->offset += cnt;
 }
-/* Copies the next len_bytes of a file, wherever they do not fit into the room; stays before them.
- */
+/* Copies the next len_bytes of a file without moving past them; they may exceed the buffer. */
 int pp_perf_input_copy(const struct pp_perf_input *input, uint8_t *bytes, size_t len_bytes,
 		       size_t *ret_cnt);
 /* Passes over so many bytes; *ret_whole false: the end came first. */
@@ -330,13 +329,13 @@ bool pp_perf_told_build_id(const struct pp_perf_told *told, const char *name,
 
 #define PP_PERF_UNPACK_BYTES (1u << 18)
 
-/* Of one file. */
+/* The decompressor of one file. */
 struct pp_perf_unpack {
 	ZSTD_DCtx *context; /* NULL before the first compressed record */
-	uint8_t *rest;      /* of a record that goes on in the next compressed one */
+	uint8_t *rest;      /* the start of a record that goes on in the next compressed one */
 	size_t rest_cnt, rest_room;
 	uint64_t out_bytes; /* all that came out */
-	bool wide; /* its window is larger than is given, and larger than out_bytes may get */
+	bool wide;          /* its zstd window exceeds the limit, so out_bytes is limited to that */
 };
 
 void pp_perf_unpack_release(struct pp_perf_unpack *unpack);
@@ -354,7 +353,8 @@ struct pp_perf_queued {
 #define PP_PERF_IN_FILE     (1ull << 63)
 #define PP_PERF_NOT_IN_FILE UINT64_MAX
 
-/* Of a file that is read again, PP_PERF_PIECES of PP_PERF_PIECE_BYTES each, oldest use out. */
+/* The cache for records read again: PP_PERF_PIECES of PP_PERF_PIECE_BYTES, least recently used out.
+ */
 #define PP_PERF_PIECE_BYTES (1u << 15)
 #define PP_PERF_PIECES      128
 #define PP_PERF_NO_PIECE    UINT64_MAX
@@ -403,7 +403,7 @@ int pp_perf_order_round(struct pp_perf_order *order, pp_perf_deliver deliver, vo
 /* The older half; and if no block came free by that, all. */
 int pp_perf_order_half(struct pp_perf_order *order, pp_perf_deliver deliver, void *context,
 		       struct pathprof_error *error);
-/* What is not newer than limit_ns. */
+/* Delivers the records that are not newer than limit_ns. */
 int pp_perf_order_until(struct pp_perf_order *order, uint64_t limit_ns, pp_perf_deliver deliver,
 			void *context, struct pathprof_error *error);
 int pp_perf_order_all(struct pp_perf_order *order, pp_perf_deliver deliver, void *context,
@@ -430,7 +430,7 @@ struct pp_perf_turn {
 	uint32_t part;
 };
 
-/* What perf record --threads wrote beside the file with the header: a file a CPU. */
+/* The files that perf record --threads wrote beside the one with the header: one a CPU. */
 struct pp_perf_parts {
 	int main_fd; /* -1: the recording is no directory */
 	struct pp_perf_file *files;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What the readers of src/format share: an open recording, the operations of its format, and the
- * way records are counted and handed on.
+ * Declarations that the readers of src/format share: an open recording, the operations of its
+ * format, and the way records are counted and handed on.
  *
  * A reader is one file with one `const struct pp_recording_ops`; pathprof/format.h lists them all.
  *
@@ -24,7 +24,7 @@ struct pp_recording_ops {
 	void (*info)(const struct pathprof_recording *recording,
 		     struct pathprof_recording_info *ret_info);
 	const char *(*event)(const struct pathprof_recording *recording, uint32_t event);
-	/* Of an event that has a name; NULL: the name is all that is known. */
+	/* The basis of an event that has a name; NULL: the format gives the name only. */
 	enum pathprof_basis (*event_basis)(const struct pathprof_recording *recording,
 					   uint32_t event);
 	bool (*build_id)(const struct pathprof_recording *recording, const char *name,
@@ -54,11 +54,12 @@ const struct pp_recording_ops *pp_format_reader(enum pathprof_format format);
 /* Every failure of a file names it: "FILE: ...". */
 #define pp_recording_bad(recording, error, format, ...)                                            \
 	pathprof_fail(error, -EBADMSG, "%s: " format, (recording)->name, ##__VA_ARGS__)
-/* What the recording says beside its records is given up, by name, once for each. */
+/* Notes that a table beside the records is damaged and not used; each name is noted once. */
 void pp_recording_damaged(struct pathprof_recording *recording, const char *table);
 int pp_recording_no_memory(struct pathprof_error *error);
 
-/* Count, and hand on to whoever wants it; what the sink returned. */
+/* Each counts its argument, hands it to the sink, if that wants it, and returns the sink's result.
+ */
 int pp_recording_mapping(struct pathprof_recording *recording,
 			 const struct pathprof_recorded_mapping *mapping);
 int pp_recording_process(struct pathprof_recording *recording,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What the readers of text formats share: an open text, the line under the reader's hand, scanning
- * it, and saying what is wrong with it. A format is one function called for each line.
+ * Declarations that the readers of text formats share: an open text, the current line, scanning it,
+ * and reporting errors in it. A format is one function called for each line.
  *
  * Scanning moves *at only when it succeeds. A line ends with a NUL and has none inside.
  *
@@ -48,7 +48,7 @@ struct pp_scan {
 	char *events[PP_SCAN_EVENTS_MAX];
 	uint32_t event_cnt;
 	uint32_t last_event; /* the one looked up last */
-	/* What comment lines at the beginning said; NULL: nothing. */
+	/* Metadata from comment lines at the beginning; NULL: none. */
 	char *hostname, *release, *arch, *cpu, *command;
 };
 
@@ -72,7 +72,7 @@ int pp_scan_event_of(struct pp_scan *text, const char *name, size_t len, uint32_
 /* ---------------------------------------------------------------- scanning */
 
 bool pp_scan_decimal(const char **at, uint64_t *ret_value);
-/* Of at most `max`. */
+/* A decimal number of at most `max`. */
 bool pp_scan_number(const char **at, uint64_t max, uint64_t *ret_value);
 /* Hex digits of either case, without 0x. */
 bool pp_scan_hex(const char **at, uint64_t *ret_value);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What the files that read `perf script`'s text share.
+ * Declarations that the files that read `perf script`'s text share.
  *
  *     script_stack.c    the branches of a line
- *     script_columns.c  what stands before them: process, time, event, address
+ *     script_columns.c  the columns before them: process, time, event, address
  *     script_record.c   lines of --show-mmap-events and --show-task-events
  *     perf_script.c     lines becoming samples
  */
@@ -49,8 +49,8 @@ void pp_script_columns(const char *line, const char *end, struct pp_script_colum
 bool pp_script_pid(const char **at, uint32_t *ret_pid);
 
 /*
- * Where in [line, end) a record that is no sample begins; NULL: there is none. `sure` asks for
- * kinds whose name is too long for a process to have it: what stands before branches.
+ * The start of a record in [line, end) that is no sample; NULL: there is none. `sure`: only kinds
+ * whose name is too long to be a process's name, for the columns before branches.
  */
 char *pp_script_find_record(char *line, const char *end, bool sure);
 /* Hands it on; `at` as found. */

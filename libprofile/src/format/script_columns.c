@@ -5,8 +5,8 @@
  *     COMM PID/TID [CPU] MISC SECONDS.FRACTION: PERIOD EVENT: IP SYMBOL (DSO)
  *
  * None of them need be there, and COMM is what a process made of it, blanks and colons included.
- * So they are read from an anchor: the last word that can be a time, else the last PID/TID. What
- * stands before the anchor ends with pid and CPU, what follows begins with the event. Without an
+ * Hence an anchor: the last word that can be a time, else the last PID/TID. The columns before the
+ * anchor end with pid and CPU, the columns behind it begin with the event. Without an
  * anchor the width of a column tells a pid from an address and a period. The name of
  * an event is one word, but two where perf knows no more than its number: "raw 0x20c4:u".
  *

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * What `perf script` writes of --show-mmap-events, --show-task-events and --show-lost-events:
+ * The lines of `perf script` with --show-mmap-events, --show-task-events and --show-lost-events:
  *
  *     PERF_RECORD_MMAP2 PID/TID: [0xSTART(0xLEN) @ 0xOFFSET MAJ:MIN INO GEN]: r-xp NAME
  *     PERF_RECORD_MMAP2 PID/TID: [0xSTART(0xLEN) @ 0xOFFSET <BUILDID>]: r-xp NAME
@@ -61,7 +61,7 @@ char *pp_script_find_record(char *line, const char *end, bool sure)
 	return sure ? NULL : find_any_record(line, end);
 }
 
-/* What %#x writes: 0 has no 0x. */
+/* Reads a number as %#x prints it: 0 has no 0x. */
 static bool scan_alternate_hex(const char **at, uint64_t *ret_value)
 {
 	if (pp_scan_0x(at, ret_value))
@@ -181,10 +181,10 @@ static int task_record(struct pp_scan *text, const char *at, bool fork,
 
 	if (!scan_family(at, &process, &tid))
 		return pp_scan_expected(text, at, "PID:TID):(PPID:PTID)");
-	/* Of threads nothing is told: they begin and end within their process. */
+	/* Threads are not reported: they begin and end within their process. */
 	if (fork ? process.pid == process.parent : process.pid != tid)
 		return 0;
-	/* Before all time: perf made it up for a process that was there. */
+	/* Time 0: perf synthesised the record for a process that was already running. */
 	if (fork && columns->has_time && columns->time_ns == 0)
 		process.parent = 0;
 	return pp_recording_process(text->recording, &process);

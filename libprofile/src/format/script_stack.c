@@ -54,7 +54,7 @@ static const struct word new_kinds[] = {
 	{"ARCH_3", PERF_BR_NEW_ARCH_3},
 	{"ARCH_4", PERF_BR_NEW_ARCH_4},
 	{"ARCH_5", PERF_BR_NEW_ARCH_5},
-	/* What they are called where perf was built for Arm. */
+	/* The names that perf built for Arm gives them. */
 	{"FIQ", PERF_BR_NEW_ARCH_1},
 	{"DEBUG_HALT", PERF_BR_NEW_ARCH_2},
 	{"DEBUG_EXIT", PERF_BR_NEW_ARCH_3},
@@ -156,7 +156,7 @@ static bool scan_kind(const char **at, struct pathprof_recorded_branch *branch)
 	return true;
 }
 
-/* What follows the flags, as much of it as that perf wrote. */
+/* The fields behind the flags; older versions of perf write fewer of them. */
 static bool scan_rest(const char **at, struct pathprof_recorded_branch *branch)
 {
 	uint64_t cycles;

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Of what was found, as much as a line of a terminal bears. */
+/* The most characters of the text found that an error quotes. */
 #define FOUND_MAX 40
 
 /* One more than a hex digit's value; 0: none. */
@@ -97,7 +97,7 @@ bool pp_scan_build_id(const char **at, struct pathprof_build_id *ret_id)
 	return true;
 }
 
-/* What stands there, without what would upset a terminal. */
+/* Copies the text at that place, with '?' for characters that a terminal would interpret. */
 static void describe_found(const char *at, char *found, size_t found_bytes)
 {
 	size_t len = strnlen(at, found_bytes - 1);

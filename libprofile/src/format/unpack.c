@@ -136,7 +136,7 @@ static int read_gzip(struct unpacking *u, gzFile file)
 		r = write_out(u, (size_t)got);
 	if (r < 0)
 		return r;
-	/* Where the file is cut off, the last read gives what there is. */
+	/* If the file is cut off, the last read returns the bytes that there are. */
 	gzerror(file, &code);
 	return code == Z_OK ? 0 : is_damaged(u, gzerror(file, &code));
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Whose cold part a range is: compilers move what seldom runs of foo away and call it foo.cold.
+ * Owners of cold parts: compilers move the code of foo that seldom runs away, as foo.cold.
  *
- * Local functions of several source files may share a name. Then the one that jumps there owns it;
- * all bytes of those that come into question are searched for such a jump.
+ * Local functions of several source files may share a name. Then the one that jumps to the cold
+ * part owns it; all bytes of the candidates are searched for such a jump.
  *
  * Workload: once a file; 10^4 cold parts, 10^6 symbols.
  */
@@ -16,7 +16,7 @@
 #include "base/search.h"
 #include "base/vector.h"
 
-/* Of a name that ends in .cold or .cold.N, how long it is without; 0: it is no such name. */
+/* The length of a name before its ending .cold or .cold.N; 0: it has no such ending. */
 static size_t stem_len(const char *name)
 {
 	size_t len = strlen(name), digits = len;
@@ -35,7 +35,7 @@ struct cold_part {
 	const char *name;
 	size_t stem_len;
 	uint32_t range;
-	uint32_t owner; /* range that jumps here; NONE: not seen */
+	uint32_t owner; /* the range that jumps here; NONE: no such jump was found */
 };
 
 /* A range that begins with a symbol whose name is the stem of cold parts. */
@@ -126,13 +126,13 @@ static int claim_order(const void *x, const void *y)
 	return (a->range > b->range) - (a->range < b->range);
 }
 
-/* Parts of others own nothing, so that owners are their own. */
+/* A range that is part of a function may not own one, so every owner owns itself. */
 static bool may_own(const struct join *j, const struct pp_ranges *ranges, size_t range)
 {
 	return j->part_of_range[range] == NONE && ranges->ranges[range].owner == range;
 }
 
-/* All symbols, since the one a range is named for need not be the one its cold part is. */
+/* Reads all symbols: a cold part may be named after another symbol than its function's range. */
 static int read_claims(struct join *j, const struct pp_ranges *ranges, struct pathprof_code *code)
 {
 	const struct pp_symbol *symbols;
@@ -163,7 +163,7 @@ static int read_claims(struct join *j, const struct pp_ranges *ranges, struct pa
 #define CHUNK_BYTES 4096
 #define JUMP_BYTES  6 /* conditional; unconditional ones are 5 long */
 
-/* The displacement of what may be a jump at byte i of buf; 0: none is. */
+/* The displacement of a jump that ends 6 bytes behind byte i of buf; 0: there is none. */
 static int32_t jump_distance(const uint8_t *buf, size_t i)
 {
 	int32_t distance = 0;
@@ -184,7 +184,7 @@ static void note_jump(struct join *j, const struct pp_ranges *ranges, uint32_t f
 		j->parts[part].owner = from;
 }
 
-/* Each byte may begin a jump; that what begins in mid-instruction hits a cold part is unlikely. */
+/* Tries each byte as a jump: a false one within an instruction hardly ever hits a cold part. */
 static void search_jumps(struct join *j, const struct pp_ranges *ranges, struct pathprof_code *code,
 			 const struct claim *claim)
 {
@@ -256,7 +256,7 @@ static int join_all(struct join *j, struct pp_ranges *ranges, struct pathprof_co
 				break;
 		join_stem(j, ranges, code, first, end, &claim);
 	}
-	/* What was left over of a cold part is the owner's, too. */
+	/* A range owned by a cold part belongs to that part's owner. */
 	for (size_t i = 0; i < ranges->cnt; i++)
 		ranges->ranges[i].owner = ranges->ranges[ranges->ranges[i].owner].owner;
 	return rc;

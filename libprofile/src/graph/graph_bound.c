@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * How large the index of a jump table can be: read backwards from its use to the comparison that
+ * The bound of a jump table's index, found by reading backwards from its use to the comparison that
  * guards it.
  *
  *     mov  ecx, eax        index is ecx          mov eax, [rbp-20]
  *     cmp  eax, 6      or  sub before cmp,   or  cmp eax, 6  (other register, spilled, ...)
  *     ja   default
  *
- * Going back, both the index and what was compared are followed through copies, additions of
- * constants and the stack; when they are the same place at the same time, the comparison is the
- * index's. Where ways meet, all of them must have a bound.
+ * Going back, both the index and the compared operand are followed through copies, additions of
+ * constants and the stack; when both are in the same place at the same time, the comparison bounds
+ * the index. If several paths lead to the jump, each of them must have a bound.
  *
  * Bounded by blocks and instructions looked at. See pp_builder.h.
  */
@@ -18,13 +18,13 @@
 #include <string.h>
 
 #define BLOCKS_MAX 24
-#define INSNS_MAX  256 /* of a block, from its end */
+#define INSNS_MAX  256 /* read of a block, from its end */
 #define GUARDS_MAX 8
 #define INDEX_MAX  65536
 
 /*
- * Where a value is: register, or memory by its address's parts; and what was done to it since:
- * value = (content + added >> shift) + added_after.
+ * The place of a value, a register or memory by the parts of its address; and how the value
+ * followed differs from the content: value = (content + added >> shift) + added_after.
  */
 struct place {
 	bool lost, memory;
@@ -51,7 +51,7 @@ struct trail {
 	struct guard guards[GUARDS_MAX];
 	struct condition conditions[GUARDS_MAX];
 	uint32_t guard_cnt, condition_cnt;
-	int64_t weak; /* by a width or a mask; INT64_MAX */
+	int64_t weak; /* bound by a width or a mask; INT64_MAX: none */
 };
 
 /* ---------------------------------------------------------------- places */
@@ -92,7 +92,7 @@ static bool is_defined(const struct place *p, uint32_t defs)
 	return p->memory && p->index != PP_NONE && (defs >> p->index & 1);
 }
 
-/* p came from operand i of op. */
+/* op copied its operand i to p. */
 static void came_from(struct place *p, const struct pp_op *op, uint32_t i)
 {
 	struct place before = *p;
@@ -139,7 +139,7 @@ static void weaken(int64_t *weak, int64_t max)
 		*weak = max;
 }
 
-/* A shift to the right: at most what fits, or less if what was shifted is compared. */
+/* A shift right: its width bounds the value; a comparison of the shifted operand may do better. */
 static void through_shift(struct place *p, const struct pp_op *op, int64_t *weak)
 {
 	int64_t by = op->operands[1].imm.value.s;
@@ -155,7 +155,7 @@ static void through_shift(struct place *p, const struct pp_op *op, int64_t *weak
 	p->shift = (uint32_t)by;
 }
 
-/* The value ends here; a mask bounds it. */
+/* The value is computed here and followed no further; a mask bounds it. */
 static void born(struct place *p, const struct pp_op *op, int64_t *weak)
 {
 	const ZydisDecodedOperand *o = &op->operands[1];
@@ -166,7 +166,7 @@ static void born(struct place *p, const struct pp_op *op, int64_t *weak)
 	p->lost = true;
 }
 
-/* From behind op to before it, for the place that op's first operand is. */
+/* Moves a place that is op's first operand from behind op to before it. */
 static void through_write(struct place *p, const struct pp_op *op, int64_t *weak)
 {
 	const ZydisDecodedOperand *o = op->operands;
@@ -206,7 +206,7 @@ static void through_write(struct place *p, const struct pp_op *op, int64_t *weak
 	}
 }
 
-/* For the register op writes. */
+/* Moves a place that depends on a register that op writes to before op. */
 static void through_definition(struct place *p, const struct pp_op *op, int64_t *weak)
 {
 	const ZydisDecodedOperand *o = op->operands;
@@ -243,8 +243,8 @@ static void go_before(struct place *p, const struct pp_op *op, int64_t *weak)
 #define NO_BOUND INT64_MIN
 
 /*
- * The largest value with which the branch goes our way. What is not below a negative number,
- * unsigned, is negative: case -5 and its like.
+ * The largest operand with which the branch goes towards the jump. An operand that, unsigned, is at
+ * or above a negative immediate is negative itself: case -5 and the like.
  */
 static int64_t passes(const struct condition *c, int64_t imm)
 {
@@ -278,7 +278,7 @@ static bool is_unsigned(const struct condition *c)
 	       c->mnemonic == ZYDIS_MNEMONIC_JNB || c->mnemonic == ZYDIS_MNEMONIC_JB;
 }
 
-/* Of a byte, 0xa2 is no negative number when it is compared unsigned: it is extended by zeros. */
+/* Unsigned immediates of 8 and 16 bits are zero-extended: as a byte, 0xa2 is not negative. */
 static int64_t compared_with(const struct condition *c, const struct pp_op *op)
 {
 	int64_t imm = op->operands[1].imm.value.s;
@@ -288,7 +288,7 @@ static int64_t compared_with(const struct condition *c, const struct pp_op *op)
 	return op->operands[0].size == 8 ? (int64_t)(uint8_t)imm : (int64_t)(uint16_t)imm;
 }
 
-/* op set the flags of all conditions that wait. The trail is before op already. */
+/* Takes op for the comparison of all waiting conditions. The trail is before op already. */
 static void take_guards(struct trail *t, const struct pp_op *op)
 {
 	const ZydisDecodedOperand *o = op->operands;
@@ -307,7 +307,7 @@ static void take_guards(struct trail *t, const struct pp_op *op)
 	t->condition_cnt = 0;
 }
 
-/* Whether a comparison is the index's; *ret_max then bounds it. */
+/* Whether a comparison is of the index; *ret_max is then the index's maximum. */
 static bool meets(const struct trail *t, int64_t *ret_max)
 {
 	for (uint32_t i = 0; i < t->guard_cnt; i++) {
@@ -341,7 +341,7 @@ static void step_back(struct trail *t, const struct pp_op *op)
 
 /* ---------------------------------------------------------------- the way back */
 
-/* Backwards through block, from before vaddr. true: bound found. */
+/* Reads a block backwards from vaddr. Returns true when a bound was found. */
 static bool walk_block(struct pp_local *l, struct trail *t, uint32_t block, uint64_t vaddr,
 		       int64_t *ret_max)
 {
@@ -369,7 +369,7 @@ static bool walk_block(struct pp_local *l, struct trail *t, uint32_t block, uint
 	return false;
 }
 
-/* Into a predecessor: which way did its branch go? */
+/* Notes which way the branch of a predecessor went. */
 static void note_condition(struct pp_local *l, struct trail *t, uint32_t pred, uint32_t block)
 {
 	const struct pp_local_block *from = pp_local_block(l, pred);
@@ -385,13 +385,13 @@ static void note_condition(struct pp_local *l, struct trail *t, uint32_t pred, u
 		(struct condition){op.insn.mnemonic, insn.target == to->start};
 }
 
-/* What all ways to block together say. */
+/* The bound of all paths together. */
 struct verdict {
 	int64_t max;
 	bool all;
 };
 
-/* One way further back, with its own trail. */
+/* A block to read backwards next, with the trail of its path. */
 struct way {
 	struct trail trail;
 	uint32_t block;
@@ -409,7 +409,8 @@ static uint32_t branch_out(struct pp_local *l, const struct way *way, uint32_t s
 {
 	struct pp_local_block *block = pp_local_block(l, way->block);
 
-	/* Only what was passed without a bound is done with: another way may come with none. */
+	/* A block in which this path found its bound is not marked: another path may find none
+	 * there. */
 	block->seen = search;
 	if (!block->pred_cnt)
 		end_way(v, false, 0);

@@ -80,7 +80,7 @@ static int read_tables(struct pp_builder *b)
 	return 0;
 }
 
-/* Of most of its code: what starts programs brings frames of its own into any file. */
+/* Whether most of the code has frames: the startup files give any program a few. */
 static bool has_frames(const struct pp_builder *b)
 {
 	uint64_t framed = 0, all = 0;
@@ -115,7 +115,7 @@ static bool guess_functions(struct pp_builder *b)
 	return b->states.cnt > before;
 }
 
-/* A compiler's switches within switches need some ten rounds; only what is made to be slow more. */
+/* Compilers' nested switches need some ten rounds; only files made to be slow need more. */
 #define ROUNDS_MAX 64
 
 /* Reads on until nothing new is found. */
@@ -135,7 +135,7 @@ static void read_rest(struct pp_builder *b)
 
 static void read_code(struct pp_builder *b)
 {
-	/* Taken from the end: the first range is read first. */
+	/* Places are a stack: the range pushed last is read first. */
 	for (size_t r = b->ranges.cnt; r-- > 0;)
 		pp_explore_push(b, b->ranges.ranges[r].start, (uint32_t)r);
 	if (b->ranges.entry && pp_owner_of(b, b->ranges.entry) == PP_NONE)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
  * The directory that graphs are kept in: a file BUILDID.graph each, and while one is written
- * BUILDID.graph.XXXXXX. What has no such name is not ours and left alone.
+ * BUILDID.graph.XXXXXX. Files with other names are not ours and left alone.
  *
  * Used files are touched, so that the time of change orders them by use. A writer that dies leaves
  * its file behind; it is never used, so it is among the first to go.
@@ -60,7 +60,7 @@ int pp_graph_cache_load(struct pathprof_graph **ret_graph, const struct pathprof
 	close(directory);
 	if (fd < 0)
 		return rc;
-	/* Another user's may not be touched: it is used all the same. */
+	/* This fails for another user's file, which is used all the same. */
 	if (!rc)
 		(void)!futimens(fd, NULL);
 	close(fd);
@@ -129,7 +129,7 @@ static int list(struct listing *ret_listing, DIR *d)
 	return rc;
 }
 
-/* The oldest used go until the rest fits. `keep` stays, whatever the clock made of it. */
+/* Removes the least recently used files until the rest fits, but never `keep`. */
 static void remove_oldest(struct listing *l, int directory, const char *keep, uint64_t max_bytes)
 {
 	if (l->bytes <= max_bytes)
@@ -188,7 +188,7 @@ int pp_graph_cache_store(const struct pathprof_graph *graph,
 	char name[NAME_SIZE], *path = NULL, *temporary = NULL;
 	int rc = -ENOMEM;
 
-	/* When it cannot be made, writing into it tells. */
+	/* An error shows when the file is written below. */
 	(void)!mkdir(cache->directory, 0755);
 	name_of(name, key);
 	if (asprintf(&path, "%s/%s", cache->directory, name) < 0)

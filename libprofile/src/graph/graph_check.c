@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Whether a graph is one: whoever holds a graph that passed may follow every index in it. Linear;
- * cc1 takes some ten milliseconds.
+ * Checks a graph: every index in a graph that passed may be followed. Linear; cc1 takes some ten
+ * milliseconds.
  */
 #include "pp_graph_cache.h"
 
@@ -52,7 +52,7 @@ static bool blocks_are_sound(const struct pathprof_graph *g)
 	return true;
 }
 
-/* seen[]: blocks that some part before has. */
+/* seen[]: blocks of the parts checked before. */
 static bool part_is_sound(const struct pathprof_graph *g, const struct pathprof_graph_part *part,
 			  uint32_t function, bool *seen)
 {
@@ -88,7 +88,7 @@ static bool function_is_sound(const struct pathprof_graph *g, uint32_t at, bool 
 	return true;
 }
 
-/* Each block in exactly one part of its function. */
+/* Checks that each block is in exactly one part of its function. */
 static bool functions_are_sound(const struct pathprof_graph *g, bool *seen)
 {
 	uint64_t part_cnt = 0;

@@ -36,7 +36,7 @@ struct emit {
 
 /* ---------------------------------------------------------------- who belongs to whom */
 
-/* Whether the tables leave open whose part it is. */
+/* Whether the tables do not say which function the range belongs to. */
 static bool is_open(const struct pp_builder *b, uint32_t range)
 {
 	return range < b->ranges.cnt && b->ranges.ranges[range].maybe_cold &&
@@ -89,7 +89,7 @@ static int find_owners(struct emit *e)
 		if (e->owners[r] == PP_NONE)
 			e->owners[r] = r;
 	}
-	/* An owner that is itself another's part. */
+	/* An owner may itself belong to another function. */
 	for (uint32_t r = 0; r < b->states.cnt; r++) {
 		uint32_t owner = e->owners[e->owners[r]];
 
@@ -157,7 +157,7 @@ static int make_units(struct emit *e)
 		e->unit_cnt++;
 	}
 	qsort(e->units, e->unit_cnt, sizeof(e->units[0]), by_offset);
-	/* What grew into a gap gives way to what was found there later. */
+	/* A range that grew into a gap ends where a range found there later begins. */
 	for (uint32_t i = 0; i + 1 < e->unit_cnt; i++) {
 		struct unit *unit = &e->units[i];
 
@@ -167,7 +167,7 @@ static int make_units(struct emit *e)
 	return 0;
 }
 
-/* A function whose beginning is not in the file's code leaves its parts to themselves. */
+/* Parts of a function whose first range is not in the file's code become functions. */
 static int number_functions(struct emit *e)
 {
 	e->numbers = malloc((e->b->states.cnt + 1) * sizeof(e->numbers[0]));
@@ -265,7 +265,7 @@ static int add_edge_at(struct emit *e, uint32_t kind, uint64_t vaddr)
 	return add_edge(e, kind, block_at(e, vaddr));
 }
 
-/* A direct jump: within its function, or to the beginning of another. */
+/* Adds a direct jump within its function, or to the beginning of another (a tail call). */
 static int add_jump(struct emit *e, const struct unit *unit, uint32_t kind, uint64_t target)
 {
 	uint32_t range = pp_owner_of(e->b, target);
@@ -336,7 +336,7 @@ static int add_switch(struct emit *e, const struct unit *unit, uint64_t jump)
 	for (uint32_t i = 0; s && i < s->cnt; i++) {
 		uint32_t to = block_at(e, *PP_AT(e->b->targets, uint64_t, s->first + i));
 
-		/* Targets that were no code after all. */
+		/* Targets at which no block was found are left out. */
 		if (to != PP_NONE && add_edge(e, s->kind, to))
 			return -ENOMEM;
 	}

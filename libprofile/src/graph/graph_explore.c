@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Recursive descent: from where functions begin to all that can run, instruction by instruction.
+ * Recursive descent: from the starts of functions to all reachable code, instruction by
+ * instruction.
  *
- * Whether code behind a call runs depends on the callee. A call waits in a list of the callee's
- * until a return of that one is found, or a jump out of it to a function that returns: so whoever
- * is still waited for at the end never returns (the least fixpoint; a return is looked for wherever
- * something was not understood, so errors are in the direction of an edge too many).
+ * Whether code behind a call runs depends on the callee. A call waits in the callee's list until a
+ * return of the callee is found, or a jump out of it to a function that returns. Functions that are
+ * still waited for at the end never return (the least fixpoint). A function with code that was not
+ * understood counts as returning, so an error adds an edge rather than loses one.
  *
  * A jump from one function into the middle of another is looked at when all else is read: it must
- * not cut another's instructions in two. Inside its own function it may: programs jump over a lock
- * prefix. Then both readings stand.
+ * not cut the other's instructions in two. A jump within a function may, since programs jump over a
+ * lock prefix. Then both readings are kept.
  */
 #include "pp_builder.h"
 
@@ -99,7 +100,7 @@ void pp_explore_returns(struct pp_builder *b, uint32_t range)
 		at = wake(b, at);
 }
 
-/* range goes over into another one: it returns if that does. */
+/* range continues in another one without a call: it returns if that does. */
 static void return_with(struct pp_builder *b, uint32_t range, uint32_t other)
 {
 	if (pp_owner_root(b, range) == pp_owner_root(b, other))
@@ -134,7 +135,7 @@ static bool is_within(const struct pp_builder *b, uint32_t range, uint64_t vaddr
 	return vaddr >= state->start && vaddr < state->end;
 }
 
-/* Guesses of one gap all reach to its end: another's beginning is none of ours. */
+/* All guesses of a gap extend to its end: the start of another guess belongs to that one. */
 static bool is_own(struct pp_builder *b, uint32_t range, uint64_t vaddr)
 {
 	const uint8_t *mark;
@@ -176,8 +177,8 @@ static void give_up(struct pp_builder *b, uint32_t range)
 }
 
 /*
- * Straight on into what is behind a range. Assembly runs through the filling before the next
- * function: that then belongs to the range. (Behind a last call nothing is read.)
+ * Extends a range by the padding behind it, which hand-written assembly may fall through into the
+ * next function. (Nothing is read behind a call that ends a range.)
  */
 static bool grows(struct pp_builder *b, uint32_t range, uint64_t vaddr)
 {
@@ -222,7 +223,7 @@ const char *pp_explore_import(struct pp_builder *b, uint64_t vaddr, const struct
 
 	if (!bytes || insn->len < 6 || insn->len > len)
 		return NULL;
-	/* FF /2 or /4 with [rip + distance], whatever stands before. */
+	/* FF /2 or /4 with [rip + distance], behind any prefixes. */
 	if (bytes[insn->len - 6] != 0xff || (bytes[insn->len - 5] & 0xc7) != 0x05)
 		return NULL;
 	memcpy(&distance, bytes + insn->len - 4, sizeof(distance));
@@ -256,13 +257,13 @@ bool pp_explore_call_returns(struct pp_builder *b, uint64_t vaddr, const struct 
 	       insn->target != pp_owner_state(b, callee)->start || returns(b, callee);
 }
 
-/* true: the code behind is to be read now. */
+/* Returns true when the code behind the call is to be read now. */
 static bool pass_call(struct pp_builder *b, uint32_t range, uint64_t next, uint64_t target)
 {
 	uint32_t callee;
 
 	if (target == next)
-		return true; /* asks for its own address */
+		return true; /* call to the next instruction, to read the program counter */
 	callee = range_or_guess(b, target);
 	if (callee == PP_NONE)
 		return true;
@@ -291,7 +292,7 @@ static bool pass_any_call(struct pp_builder *b, uint32_t range, uint64_t vaddr,
 		flag_setjmp(b, range, pp_explore_import(b, vaddr, insn));
 		return pp_explore_call_returns(b, vaddr, insn) && goes_on;
 	}
-	/* A callee that nobody else calls is found here even if this call is the last thing. */
+	/* The callee is noted even if no code of the range follows the call. */
 	if (!goes_on) {
 		uint32_t callee = range_or_guess(b, insn->target);
 
@@ -302,7 +303,7 @@ static bool pass_any_call(struct pp_builder *b, uint32_t range, uint64_t vaddr,
 	return pass_call(b, range, next, insn->target);
 }
 
-/* true: straight on. */
+/* Returns true when the next instruction may run. */
 static bool pass_transfer(struct pp_builder *b, uint32_t range, uint64_t vaddr,
 			  const struct pp_insn *insn)
 {
@@ -329,7 +330,7 @@ static bool pass_transfer(struct pp_builder *b, uint32_t range, uint64_t vaddr,
 
 /* ---------------------------------------------------------------- reading */
 
-/* lea of a place in this file, or in files without position independence a 32-bit constant. */
+/* Notes the address of a rip-relative lea or, in a file of type ET_EXEC, a 32-bit constant. */
 static void note_constant(struct pp_builder *b, uint64_t vaddr, uint32_t insn_len)
 {
 	uint32_t len;
@@ -390,7 +391,7 @@ static bool runs_on(struct pp_builder *b, uint64_t vaddr, const struct pp_insn *
 	return !is_stop(insn) || comes_back(bytes, len);
 }
 
-/* One instruction. Returns its length when the next one runs, or 0. */
+/* Reads one instruction. Returns its length when the next one may run, or 0. */
 static uint32_t pass(struct pp_builder *b, uint32_t range, uint64_t vaddr, uint8_t *mark)
 {
 	struct pp_insn insn;
@@ -428,11 +429,13 @@ static void read_from(struct pp_builder *b, const struct pp_place *place)
 			fall_into(b, place->range, vaddr);
 			return;
 		}
-		/* Where two ways of reading meet, a block begins. */
+		/* A block begins at a target, and where this reading meets code that was read
+		 * before. */
 		if (leads || (*mark & PP_MARK_LEN))
 			*mark |= PP_MARK_LEADER;
 		if (*mark & PP_MARK_LEN) {
-			/* Perhaps read for another guess, which did not tell us how it ends. */
+			/* The code may have been read for another guess, so whether it returns is
+			 * unknown. */
 			if (place->range >= b->ranges.cnt)
 				pp_explore_returns(b, place->range);
 			return;
@@ -445,7 +448,7 @@ static void read_from(struct pp_builder *b, const struct pp_place *place)
 	}
 }
 
-/* What one function does to the middle of another. */
+/* Looks at a transfer from one function into the middle of another. */
 static void look_at_crossing(struct pp_builder *b, const struct pp_crossing *crossing)
 {
 	uint8_t *mark = pp_text_mark(&b->text, crossing->target);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * A graph as a file: how it is laid out, written, read and checked. The checksum finds what disks
- * and crashes do; against files made to deceive there is pp_graph_check().
+ * A graph as a file: how it is laid out, written, read and checked. The checksum finds damage by
+ * disks and crashes; pp_graph_check() guards against hostile files.
  */
 #include "pp_graph_cache.h"
 
@@ -185,7 +185,7 @@ int pp_graph_write(const struct pathprof_graph *graph, int fd, const struct pp_g
 
 	if (sizeof(header) + pp_graph_bytes(graph) > max_bytes)
 		return -EFBIG;
-	/* What no reader would take is not worth its room. */
+	/* A graph that readers would refuse is not written. */
 	rc = pp_graph_check(graph);
 	if (rc)
 		return rc;

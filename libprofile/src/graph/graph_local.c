@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Blocks and predecessors of one function as far as it has been read: what reading backwards from
- * an indirect jump needs. Made anew for each look at a function; see pp_builder.h.
+ * Blocks and predecessors of one function as far as it has been read, for reading backwards from an
+ * indirect jump. Built anew for each look at a function; see pp_builder.h.
  */
 #include "pp_builder.h"
 
@@ -11,8 +11,8 @@
 #include "base/search.h"
 
 /*
- * What a call writes: its result. Compilers read another register behind a call only when they know
- * that the callee leaves it alone.
+ * A call counts as writing its result only: compilers read another register behind a call only when
+ * they know that the callee preserves it.
  */
 #define CALL_WRITES (1u << 0)
 
@@ -81,7 +81,8 @@ uint32_t pp_local_find(const struct pp_local *l, uint64_t vaddr)
 {
 	uint32_t at = last_before(l, vaddr);
 
-	/* Of two readings of the same bytes, the one whose last instruction this is. */
+	/* Overlapping blocks may read the same bytes: take the one that ends with this instruction.
+	 */
 	for (uint32_t back = 0; at != PP_NONE && back < PP_INSN_MAX; back++) {
 		if (pp_local_block(l, at)->last == vaddr)
 			return at;

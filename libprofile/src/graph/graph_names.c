@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Functions of other files that a caller must know: they never return, or return twice.
+ * Imported functions that never return, or return twice, by name.
  *
  * Only imports are looked up: a program's own function of such a name is read instead. error() and
  * its like are not among them: they return when their status is 0. Sources: POSIX.1-2017, the
@@ -59,7 +59,7 @@ static int compare(const void *key, const void *element)
 	return strcmp(key, *(const char *const *)element);
 }
 
-/* name up to '@': a version, or "plt". */
+/* Whether a name up to '@', which begins a version or "plt", is among the sorted names. */
 static bool is_among(const char *name, const char *const *names, size_t cnt)
 {
 	char stem[64];

@@ -9,7 +9,8 @@
 #include "pathprof/build_id.h"
 #include "pathprof/foreign.h"
 
-/* Of the file or its debug file, whichever names are taken from. They are not read for that. */
+/* Counts symbols of the file, or of its debug file if that gives the names, without reading them.
+ */
 static uint32_t count_symbols(struct pathprof_code *code)
 {
 	int cnt = pp_dwfl_open(code) ? 0 : dwfl_module_getsymtab(code->module);

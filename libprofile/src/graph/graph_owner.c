@@ -64,7 +64,7 @@ uint32_t pp_owner_of(const struct pp_builder *b, uint64_t vaddr)
 	return r ? (uint32_t)(r - b->ranges.ranges) : PP_NONE;
 }
 
-/* Where the next range begins, or this segment ends. */
+/* The end of the gap that vaddr is in: the next range, or the segment's end. */
 static uint64_t gap_end(const struct pp_builder *b, uint64_t vaddr)
 {
 	size_t low = pp_first(i, 0, b->ranges.cnt, b->ranges.ranges[i].start > vaddr);
@@ -114,7 +114,7 @@ uint32_t pp_owner_family(const struct pp_builder *b, uint32_t range)
 	while (pp_owner_state(b, range)->family != range) {
 		struct pp_state *state = pp_owner_state(b, range);
 
-		/* Halves the way for who comes next. */
+		/* Path halving, as in a union-find. */
 		state->family = pp_owner_state(b, state->family)->family;
 		range = state->family;
 	}

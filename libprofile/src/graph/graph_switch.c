@@ -5,14 +5,15 @@
  *
  * A jump is looked at once what leads to it has been read; targets found bring more code, and what
  * was not understood is looked at again. A table whose length no comparison bounds ends where an
- * entry leads out of the function or into the middle of an instruction, and where another table
- * begins, or anything else that code takes the address of. With a bound, entries that lead nowhere
- * are left out: compilers fill holes so.
+ * entry leads out of the function or into the middle of an instruction, or where another table
+ * or any other object begins whose address code takes. In a table with a bound, invalid entries are
+ * skipped: compilers fill holes with them.
  *
- * What is left: the tables of addresses within the function that its code mentions (a computed
- * goto whose table pointer comes from afar), else whatever of the function was not reached.
+ * A jump that stays unresolved is given guesses: the tables of addresses within the function that
+ * its code mentions (a computed goto whose table pointer was computed elsewhere), else the labels
+ * whose address it takes, else all code of the function that was not reached.
  *
- * Workload: cc1 has 10^4 of them. See pp_builder.h.
+ * Workload: cc1 has 10^4 indirect jumps. See pp_builder.h.
  */
 #include "pp_builder.h"
 
@@ -49,8 +50,8 @@ static bool is_target(const struct pp_local *l, uint64_t vaddr)
 
 		return l->family >= b->ranges.cnt && vaddr >= s->start && vaddr < s->end;
 	}
-	/* Whose part a cold one is may be in doubt: what cannot be reached in one function ends
-	   where another's cold part begins, and both have jumps there. */
+	/* The owner of a cold part may be in doubt: unreachable code of one function ends where
+	another's cold part begins, and both have jumps there. */
 	return pp_owner_family(b, range) == l->family || b->ranges.ranges[range].maybe_cold;
 }
 
@@ -90,7 +91,7 @@ static int by_address(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Sorts what was added behind first, and drops doubles. Returns how many are left. */
+/* Sorts the targets from first on and removes duplicates. Returns how many are left. */
 static uint32_t settle(struct pp_builder *b, size_t first)
 {
 	size_t cnt = b->targets.cnt - first, kept = 0;
@@ -116,7 +117,8 @@ static uint64_t next_object(const struct pp_builder *b, uint64_t vaddr)
 	return low < b->object_cnt ? b->objects[low] : UINT64_MAX;
 }
 
-/* The end of a range of the function: the compiler guarantees that no index leads there. */
+/* Whether vaddr is the end of a range of the function: compilers let unreachable cases lead there.
+ */
 static bool is_hole(const struct pp_local *l, uint64_t vaddr)
 {
 	for (uint32_t r = l->family; r != PP_NONE; r = pp_owner_state(l->b, r)->next)
@@ -125,7 +127,7 @@ static bool is_hole(const struct pp_local *l, uint64_t vaddr)
 	return false;
 }
 
-/* Entries of a table, as far as they are such. Returns how many were targets. */
+/* Adds the targets of a table up to its end. Returns how many there were. */
 static size_t read_table(const struct pp_local *l, const struct table *t)
 {
 	struct pp_builder *b = l->b;
@@ -154,7 +156,7 @@ static size_t read_table(const struct pp_local *l, const struct table *t)
 
 /* ---------------------------------------------------------------- tables */
 
-/* Whether a value is an entry of a table: reads its shape. */
+/* Whether a value is loaded from a table; *ret_table and *ret_index describe it. */
 static bool is_table(const struct pp_local *l, const struct pp_value *v, struct table *ret_table,
 		     struct pp_leaf *ret_index)
 {
@@ -181,7 +183,7 @@ static bool is_table(const struct pp_local *l, const struct pp_value *v, struct 
 
 enum outcome { NOTHING, FOUND, POSTPONED };
 
-/* Tables without a bound wait until the bounded ones are read: those show where they end. */
+/* Tables without a bound wait until the bounded ones are read, whose starts show their ends. */
 static enum outcome try_value(struct pp_local *l, const struct pp_value *v)
 {
 	struct pp_leaf index;
@@ -257,7 +259,7 @@ static int64_t shift_of(const struct pp_op *op, int64_t depth)
 	}
 }
 
-/* Whether op sets the stack pointer whatever it was. */
+/* Whether op sets the stack pointer independently of its old value. */
 static bool sets_depth(const struct pp_op *op)
 {
 	return op->insn.mnemonic == ZYDIS_MNEMONIC_LEAVE ||
@@ -266,7 +268,7 @@ static bool sets_depth(const struct pp_op *op)
 		pp_op_register(op->operands[1].mem.base) != PP_REG_SP);
 }
 
-/* Bytes on the stack behind block, when there were depth before it. */
+/* The stack's depth in bytes behind a block that is entered with the given depth. */
 static int64_t depth_behind(struct pp_local *l, uint32_t block, int64_t depth)
 {
 	const struct pp_local_block *blk = pp_local_block(l, block);
@@ -283,7 +285,7 @@ static int64_t depth_behind(struct pp_local *l, uint32_t block, int64_t depth)
 	return depth;
 }
 
-/* Marks each block with the one before it on a shortest way from the function's start. */
+/* Marks each block with its predecessor on a shortest path from the function's start. */
 static void find_ways(struct pp_local *l)
 {
 	uint32_t *firsts = calloc(l->blocks.cnt + 1, sizeof(firsts[0]));
@@ -326,7 +328,7 @@ out:
 	free(queue);
 }
 
-/* Whether nothing of the function is left on the stack behind block. */
+/* Whether the function has popped its frame by the end of block. */
 static bool is_frame_gone(struct pp_local *l, uint32_t block)
 {
 	struct pp_vector way = {.size_bytes = sizeof(uint32_t)};
@@ -356,7 +358,7 @@ static size_t first_constant(const struct pp_builder *b, uint64_t insn)
 			PP_AT(b->constants, struct pp_constant, i)->insn >= insn);
 }
 
-/* A table of addresses in the function, its beginning not the first. */
+/* Tries value as a table of at least two targets, the first not the function's start. */
 static size_t try_constant(struct pp_local *l, uint64_t value, bool unused)
 {
 	struct pp_builder *b = l->b;
@@ -378,7 +380,7 @@ static size_t try_constant(struct pp_local *l, uint64_t value, bool unused)
 	return cnt < 2 ? 0 : cnt;
 }
 
-/* Tables that the function's code mentions; unused: that no jump understood goes through. */
+/* Tables that the function's code mentions; unused: only those that no resolved jump uses. */
 static bool guess_tables(struct pp_local *l, bool unused)
 {
 	struct pp_builder *b = l->b;
@@ -399,7 +401,7 @@ static bool guess_tables(struct pp_local *l, bool unused)
 	return b->targets.cnt > before;
 }
 
-/* Places of the function that its code takes the address of: labels kept on the stack. */
+/* Labels of the function whose address its code takes, for example to keep them on the stack. */
 static bool guess_labels(struct pp_local *l)
 {
 	struct pp_builder *b = l->b;
@@ -421,7 +423,7 @@ static bool guess_labels(struct pp_local *l)
 	return b->targets.cnt > before;
 }
 
-/* Behind the bytes from vaddr on that nothing has reached, which end with their segment at last. */
+/* The end of the bytes from vaddr on that nothing has reached; end or the segment's end at most. */
 static uint64_t end_of_gap(struct pp_builder *b, uint64_t vaddr, uint64_t end)
 {
 	const uint8_t *mark = pp_text_mark(&b->text, vaddr);
@@ -431,7 +433,7 @@ static uint64_t end_of_gap(struct pp_builder *b, uint64_t vaddr, uint64_t end)
 	return vaddr;
 }
 
-/* Where code begins that nothing has reached. */
+/* Adds the starts of the function's code that nothing has reached. */
 static void guess_gaps(struct pp_local *l)
 {
 	struct pp_builder *b = l->b;
@@ -465,7 +467,7 @@ static void guess_gaps(struct pp_local *l)
 
 enum verdict { LATER, DONE };
 
-/* Through a pointer the dynamic linker or the program sets. */
+/* Takes a jump for a tail call through a pointer that the dynamic linker or the program sets. */
 static enum verdict leave(struct pp_builder *b, const struct pp_place *jump, const char *import)
 {
 	b->stats.indirect_tail_cnt++;
@@ -479,7 +481,7 @@ static bool is_plt(const struct pp_builder *b, uint32_t range)
 	return range < b->ranges.cnt && (b->ranges.ranges[range].flags & PATHPROF_FUNCTION_PLT);
 }
 
-/* A stub bound at its first use leads to its own next instruction until then: push NUMBER. */
+/* Until a lazily bound PLT stub is bound, it jumps to its own next instruction, push NUMBER. */
 static void bind_later(struct pp_builder *b, const struct pp_place *jump, uint64_t next)
 {
 	uint32_t len;
@@ -492,7 +494,7 @@ static void bind_later(struct pp_builder *b, const struct pp_place *jump, uint64
 		keep(b, jump, first);
 }
 
-/* Jumps that need no look at their function. */
+/* Resolves jumps that need no look at their function: PLT stubs and imports. */
 static enum verdict look_at_once(struct pp_builder *b, const struct pp_place *jump)
 {
 	struct pp_insn insn;
@@ -551,7 +553,7 @@ static enum verdict look_at(struct pp_local *l, const struct pp_place *jump)
 	return verdict;
 }
 
-/* Now that all is read: ways to the jump that were not known may bring more. */
+/* Looks at a jump again once more code is read: newly found paths to it may bring more targets. */
 static enum verdict look_again(struct pp_local *l, const struct pp_place *jump)
 {
 	struct pp_point point = {pp_local_find(l, jump->vaddr), jump->vaddr};
@@ -591,7 +593,7 @@ static int by_insn(const void *a, const void *b)
 
 typedef enum verdict look_fn(struct pp_local *l, const struct pp_place *jump);
 
-/* All jumps of one function. Returns how many are done with; those that are not go to left. */
+/* Looks at all jumps of one function. Returns how many are resolved; the others go to left. */
 static size_t look_at_function(struct pp_builder *b, const struct pp_place *jumps, size_t cnt,
 			       look_fn *look, struct pp_vector *left)
 {
@@ -613,7 +615,7 @@ static size_t look_at_function(struct pp_builder *b, const struct pp_place *jump
 	return done;
 }
 
-/* How many of jumps, sorted, from first on are of one range. */
+/* How many of the sorted jumps from first on are in one range. */
 static size_t of_one_range(const struct pp_vector *jumps, size_t first)
 {
 	const struct pp_place *place = PP_AT(*jumps, struct pp_place, first);
@@ -708,7 +710,7 @@ bool pp_switch_check(struct pp_builder *b)
 	return done;
 }
 
-/* A function is left with holes: each may lead to all of these. */
+/* Guesses the targets of a function's unresolved jumps: each may lead to all of them. */
 static void guess(struct pp_local *l, const struct pp_place *jumps, size_t cnt)
 {
 	struct pp_builder *b = l->b;
@@ -719,7 +721,7 @@ static void guess(struct pp_local *l, const struct pp_place *jumps, size_t cnt)
 		guess_gaps(l);
 	target_cnt = settle(b, first);
 	for (size_t i = 0; i < cnt; i++) {
-		/* With all of the function read, it can only lead out. */
+		/* With all of the function reached, the jump can only leave it. */
 		if (!target_cnt) {
 			leave(b, &jumps[i], NULL);
 			continue;

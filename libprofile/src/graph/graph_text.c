@@ -24,7 +24,7 @@ static bool overlaps(uint64_t a, uint64_t a_len, uint64_t b, uint64_t b_len)
 	return a < b ? b - a < a_len : a - b < b_len;
 }
 
-/* Two segments over the same bytes are no compiler's: the first counts. */
+/* No compiler makes segments that overlap: of those, only the first counts. */
 static bool is_clear(const struct pp_text *text, const struct pp_segment *s)
 {
 	for (uint32_t i = 0; i < text->cnt; i++) {
@@ -163,7 +163,7 @@ bool pp_text_is_inside(struct pp_text *text, uint64_t vaddr)
 	return false;
 }
 
-/* No-op forms that linkers and assemblers fill with, by their bytes. */
+/* Whether the bytes are a no-op that linkers and assemblers pad with. */
 static bool is_filling(const uint8_t *bytes, uint32_t len)
 {
 	uint32_t i = 0;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * What a register holds before an instruction, read backwards: a constant, or constant +
- * coefficient x something. Enough for how compilers address jump tables:
+ * The value of a register before an instruction, found by reading backwards: a constant, or
+ * constant + coefficient x leaf. That covers how compilers address jump tables:
  *
  *     load8(table + 8 x index)            and       base + sign-extended load4(table + 4 x index)
  *
- * with the parts in other registers, on the stack (code that is not optimised), or set up far
- * before, in front of a loop. Where definitions from several ways meet, the value is known if all
- * of them are the same constant.
+ * with the parts in other registers, on the stack (code that is not optimised), or set up long
+ * before, in front of a loop. If several definitions reach a point, the value is known if all of
+ * them are the same constant.
  *
  * Source: Cifuentes and Van Emmerik, Recovery of Jump Table Case Statements from Binary Code
  * (1999), for the normal forms. Depth and reads are bounded.
@@ -22,7 +22,7 @@
 /* A register, or a place on the stack. */
 struct place {
 	bool slot;
-	uint32_t reg; /* of a slot: its base */
+	uint32_t reg; /* a slot's base register */
 	int64_t distance;
 	uint32_t size_bytes;
 };
@@ -92,7 +92,7 @@ static bool is_slot(const ZydisDecodedOperand *o, struct place *ret_slot)
 	return true;
 }
 
-/* Whether op writes it; *ret_lost when it can no longer be told apart before op. */
+/* Whether op writes the place; *ret_lost: op changes the slot's base register. */
 static bool writes(const struct pp_op *op, const struct place *p, bool *ret_lost)
 {
 	struct place slot;
@@ -136,8 +136,8 @@ static int last_write(struct pp_local *l, uint32_t block, uint64_t vaddr, const 
 }
 
 /*
- * All writes of p that reach point, up to DEFS_MAX; *ret_cnt of them. false: it is also reached by
- * what is not known.
+ * All writes of p that reach point, *ret_cnt of them, at most DEFS_MAX. Returns false when unknown
+ * definitions may reach it too.
  */
 static bool reaching(struct pp_local *l, const struct place *p, struct pp_point point,
 		     struct pp_point *points, size_t *ret_cnt)
@@ -197,7 +197,7 @@ static struct pp_value address_of(struct pp_local *l, const struct pp_op *op,
 	reg = pp_op_register(o->mem.index);
 	if (reg == PP_NONE)
 		return unknown;
-	/* What is scaled is an index: its bound is looked for from here. */
+	/* A scaled register is an index: the search for its bound begins here. */
 	return sum(v, o->mem.scale > 1 ? of_register(l, reg, point, o->mem.scale)
 				       : value_of_register(l, reg, point, depth));
 }
@@ -266,7 +266,7 @@ static struct pp_value shifted(struct pp_local *l, const struct pp_op *op, struc
 	return of_register(l, reg, point, 1u << by);
 }
 
-/* Of the register that op, at point, writes. */
+/* The value of the register that op, at point, writes. */
 static struct pp_value of_definition(struct pp_local *l, const struct pp_op *op,
 				     struct pp_point point, uint32_t depth)
 {
@@ -340,13 +340,13 @@ static struct pp_value merge(struct pp_local *l, const struct pp_point *points, 
 
 /* ---------------------------------------------------------------- copies in circles */
 
-/* A place at a point: what a copy was made from. */
+/* The source of a copy: a place at a point. */
 struct source {
 	struct place place;
 	struct pp_point point;
 };
 
-/* Whether op does nothing but copy 8 bytes between registers and the stack: from where. */
+/* Whether op only copies 8 bytes between registers and the stack; *ret_from: the source. */
 static bool is_copy(const struct pp_op *op, struct place *ret_from)
 {
 	const ZydisDecodedOperand *to = &op->operands[0], *from = &op->operands[1];
@@ -363,7 +363,7 @@ static bool is_copy(const struct pp_op *op, struct place *ret_from)
 	return ret_from->reg != PP_NONE;
 }
 
-/* What is known of a constant that copies may lead back to. */
+/* The search for the one constant that all copies of a place come from. */
 struct hunt {
 	struct pp_vector sources; /* struct source, to be looked at */
 	struct pp_map seen;       /* definitions, by their vaddr */
@@ -439,7 +439,8 @@ static struct pp_value value_of_register(struct pp_local *l, uint32_t reg, struc
 	uint64_t c;
 	size_t cnt;
 
-	/* A table's address is asked for first: from there on copies are followed alone. */
+	/* Near the jump, where a table's address is asked for, chains of copies are followed too.
+	 */
 	if (depth + 2 >= DEPTH_MAX && constant_of(l, &p, point, &c))
 		return constant(c);
 	if (depth && reaching(l, &p, point, points, &cnt))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Where exceptions go on: the call sites of the exception tables that .eh_frame's records name.
+ * Landing pads of exceptions: the call sites in the tables that .eh_frame's records point to.
  *
  * Workload: once a file; large C++ libraries have 10^6 call sites. Tables come from outside: a
  * call site counts only within the bounds of its record, a pad only in code; and no table is read
@@ -21,7 +21,7 @@ struct pads {
 	size_t cnt, room;
 };
 
-/* What the head of a table says of its call sites. */
+/* The header of a table, as far as its call sites need it. */
 struct head {
 	uint64_t pad_base;
 	size_t sites_end;
@@ -46,7 +46,7 @@ static bool read_head(struct pp_cursor *c, const struct pp_frame *frame, struct 
 	return true;
 }
 
-/* False: it has no pad, or is unsound. */
+/* Returns false when the call site has no landing pad or is invalid. */
 static bool read_site(struct pp_cursor *c, const struct pathprof_code *code,
 		      const struct pp_frame *frame, const struct head *head,
 		      struct pp_landing_pad *ret_pad)
@@ -74,7 +74,7 @@ static int append(struct pads *pads, const struct pp_landing_pad *pad)
 	return 0;
 }
 
-/* c stands on the table of frame. */
+/* The cursor is at the start of the frame's table. */
 static int read_table(struct pads *pads, struct pp_cursor *c, const struct pathprof_code *code,
 		      const struct pp_frame *frame)
 {

@@ -40,7 +40,7 @@
 #define PP_MARK_LEN    0x0f
 #define PP_MARK_LEADER 0x10 /* a block begins here */
 #define PP_MARK_BRANCH 0x20 /* a transfer ends the block */
-#define PP_MARK_STOP   0x40 /* so does an instruction behind which nothing runs */
+#define PP_MARK_STOP   0x40 /* an instruction that nothing runs behind ends it */
 #define PP_MARK_GUESS  0x80 /* a guessed range begins here */
 
 /* An executable segment and its marks. */
@@ -56,26 +56,27 @@ struct pp_text {
 	ZydisDecoder lengths, operands;
 };
 
-/* What is known of a range, or guess. */
+/* A range or a guess, as far as it is known. */
 struct pp_state {
-	uint64_t start, end; /* of a guess: the gap's */
+	uint64_t start, end; /* a guess ends with its gap */
 	uint32_t flags;      /* PATHPROF_FUNCTION_* found on the way */
-	uint32_t waiters;    /* head of a list: who waits for this function's return */
-	uint32_t family;     /* range this one was joined to; its own index: none */
-	uint32_t next;       /* of its family */
-	uint32_t tail;       /* of a family's first: the last */
-	bool returns;        /* of a function's first range */
+	uint32_t waiters;    /* head of the list of those that wait for this function to return */
+	uint32_t family;     /* the range this one was joined to, or its own index */
+	uint32_t next;       /* the next range of the family */
+	uint32_t tail;       /* the last range, valid in a family's first */
+	bool returns;        /* valid in a function's first range */
 	bool called;
-	bool never; /* a stub of what never returns, whatever its own code says */
+	bool never; /* a PLT stub of a function that never returns */
 };
 
-/* An address to be read as code, of a range. */
+/* An address in a range, to be read as code. */
 struct pp_place {
 	uint64_t vaddr;
 	uint32_t range;
 };
 
-/* On the return of a function: code behind a call begins to run, or another function returns. */
+/* An event that a function's return brings: code behind a call runs, or another function returns.
+ */
 struct pp_waiter {
 	uint64_t vaddr; /* 0: the function of range returns */
 	uint32_t range, next;
@@ -87,7 +88,7 @@ struct pp_crossing {
 	uint32_t from, to;
 };
 
-/* A jump that joins: from a range to another that may be its cold part. */
+/* A jump from a range to another that may be its cold part. */
 struct pp_joint {
 	uint64_t origin; /* where from begins */
 	uint32_t from, to;
@@ -100,7 +101,7 @@ struct pp_switch {
 	uint32_t kind; /* PATHPROF_EDGE_SWITCH or _GUESSED */
 };
 
-/* An address taken by code, of what may be a table. */
+/* An address that code takes; a table may lie there. */
 struct pp_constant {
 	uint64_t insn, value;
 };
@@ -111,17 +112,17 @@ struct pp_builder {
 	struct pp_ranges ranges;
 	struct pp_landing_pad *pads;
 	size_t pad_cnt;
-	struct pp_vector beginnings; /* uint64_t: of guesses, by the file's tables */
+	struct pp_vector beginnings; /* uint64_t: starts of guesses in the file's tables */
 	struct pp_vector states;     /* struct pp_state, by range */
 	struct pp_map guesses;       /* start of a guess: its range */
 	struct pp_vector places;     /* struct pp_place, a stack */
 	struct pp_vector waiters;    /* struct pp_waiter */
 	struct pp_vector crossings;  /* struct pp_crossing, to be looked at */
 	struct pp_vector joints;     /* struct pp_joint */
-	struct pp_vector pending;    /* struct pp_place, of indirect jumps */
+	struct pp_vector pending;    /* struct pp_place: indirect jumps to resolve */
 	struct pp_vector switches;   /* struct pp_switch */
 	struct pp_map switch_at;     /* jump: its number among switches */
-	struct pp_vector known;      /* struct pp_place, of jumps through tables */
+	struct pp_vector known;      /* struct pp_place: jumps through tables */
 	struct pp_vector targets;    /* uint64_t */
 	struct pp_vector constants;  /* struct pp_constant */
 	struct pp_map tables;        /* start of a jump table */
@@ -134,11 +135,11 @@ struct pp_builder {
 	void *context;
 	bool non_pic;      /* addresses are loaded as 32-bit constants */
 	bool bounded_only; /* tables without a bound have to wait */
-	bool failed;       /* out of memory: said once, at the end */
+	bool failed;       /* out of memory: reported once, at the end */
 };
 
 /* ---- graph_text.c */
-/* -ENOMEM; -EFBIG; what reading the file gave: then nothing of its code is known. */
+/* Returns -ENOMEM, -EFBIG or the error of reading the file; nothing of the code is known then. */
 int pp_text_read(struct pp_text *text, struct pathprof_code *code);
 void pp_text_release(struct pp_text *text);
 /* The mark of a byte, or NULL outside code. */
@@ -156,13 +157,13 @@ bool pp_text_is_padding(struct pp_text *text, uint64_t start, uint64_t end);
 int pp_owner_init(struct pp_builder *b);
 /* The range of vaddr; PP_NONE: a gap, or no code. */
 uint32_t pp_owner_of(const struct pp_builder *b, uint64_t vaddr);
-/* The range that a guess at vaddr, in a gap, has; made if need be. PP_NONE: no code there. */
+/* The range of the guess at vaddr, in a gap; it is added if missing. PP_NONE: no code there. */
 uint32_t pp_owner_guess(struct pp_builder *b, uint64_t vaddr);
 /* The first range of the function a range belongs to, by the file's tables. */
 uint32_t pp_owner_root(const struct pp_builder *b, uint32_t range);
-/* The same, joined ranges included. */
+/* As pp_owner_root(), but follows joined ranges too. */
 uint32_t pp_owner_family(const struct pp_builder *b, uint32_t range);
-/* A jump from a range leads into another: it may be its cold part. */
+/* Notes a jump from a range into another, which may be its cold part. */
 void pp_owner_join(struct pp_builder *b, uint32_t from, uint32_t to);
 static inline struct pp_state *pp_owner_state(const struct pp_builder *b, uint32_t range)
 {
@@ -180,21 +181,22 @@ static inline bool pp_builder_spend(struct pp_builder *b)
 
 /* ---- graph_explore.c */
 void pp_explore_push(struct pp_builder *b, uint64_t vaddr, uint32_t range);
-/* Reads what there is to be read, until nothing is left but indirect jumps. */
+/* Reads all code that can be reached without resolving another indirect jump. */
 void pp_explore(struct pp_builder *b);
-/* A jump within, or out of, a range leads to target. */
+/* Follows a jump of a range to target, within it or out of it. */
 void pp_explore_reach(struct pp_builder *b, uint32_t range, uint64_t target);
 void pp_explore_returns(struct pp_builder *b, uint32_t range);
 /* The landing pad of a call, 0: none. */
 uint64_t pp_explore_pad(const struct pp_builder *b, uint64_t call);
 /* Whether the code behind a call runs once it returns; end is its range's. */
 bool pp_explore_goes_on(struct pp_builder *b, uint64_t next, uint64_t end);
-/* As far as is known now. */
+/* Whether the call is known to return by now. */
 bool pp_explore_call_returns(struct pp_builder *b, uint64_t vaddr, const struct pp_insn *insn);
-/* Of an indirect call or jump through a pointer of the dynamic linker's: the symbol, or NULL. */
+/* The symbol whose pointer, set by the dynamic linker, an indirect call or jump uses; NULL: none.
+ */
 const char *pp_explore_import(struct pp_builder *b, uint64_t vaddr, const struct pp_insn *insn);
 
-/* ---- graph_names.c: a function of another file that never returns, that returns twice. */
+/* ---- graph_names.c: names of imported functions that never return, or that return twice. */
 bool pp_name_is_noreturn(const char *name);
 bool pp_name_is_setjmp(const char *name);
 
@@ -204,8 +206,8 @@ struct pp_local_block {
 	uint32_t kind;
 	uint32_t first_pred, pred_cnt; /* into preds */
 	uint32_t defs;                 /* registers it writes; bit 31: known */
-	uint32_t seen;                 /* the last search that came by */
-	uint32_t parent;               /* on the way from the entry; PP_NONE: not reached */
+	uint32_t seen;                 /* the last search that visited it */
+	uint32_t parent;               /* predecessor on a shortest path; PP_NONE: not reached */
 };
 struct pp_local {
 	struct pp_builder *b;
@@ -239,14 +241,14 @@ bool pp_op_read(struct pp_local *l, uint64_t vaddr, struct pp_op *ret_op);
 /* 0..15, or PP_NONE. */
 uint32_t pp_op_register(ZydisRegister reg);
 bool pp_op_writes_flags(const struct pp_op *op);
-/* Whether its first operand is memory that it writes. */
+/* Whether the first operand is memory that the instruction writes. */
 bool pp_op_writes_memory(const struct pp_op *op);
 
 /* ---- graph_value.c */
 #define PP_REG_SP 4
 #define PP_REG_BP 5
 
-/* Just before the instruction at vaddr. */
+/* The point just before the instruction at vaddr. */
 struct pp_point {
 	uint32_t block;
 	uint64_t vaddr;
@@ -262,29 +264,29 @@ struct pp_value {
 	uint64_t constant;
 };
 struct pp_leaf {
-	bool load;             /* memory at address; else what reg holds at point */
+	bool load;             /* loaded from address; else the value of reg at point */
 	bool sign;             /* sign-extended */
 	uint32_t size_bytes;   /* of the load */
 	uint32_t reg;          /* general register */
 	struct pp_point point; /* where reg is used, or the load is */
 	struct pp_value address;
 };
-/* Where a register (or, if the jump's operand is memory, that) comes from: up to max values. */
+/* Up to max values that the jump's operand, a register or memory, may have. */
 size_t pp_value_targets(struct pp_local *l, const struct pp_op *jump, struct pp_point point,
 			struct pp_value *values, size_t max);
 
 /* ---- graph_bound.c */
 struct pp_bound {
 	uint64_t max; /* the index is at most that */
-	bool sure;    /* by a comparison; else by a mask or a width, or not at all */
+	bool sure;    /* a comparison bounds it; else a mask, a width or nothing */
 };
 struct pp_bound pp_bound_of(struct pp_local *l, uint32_t reg, struct pp_point point);
 
-/* ---- graph_switch.c: looks at each pending jump once; true when something came of it. */
+/* ---- graph_switch.c: looks at each pending jump once; true when one was resolved. */
 bool pp_switch_resolve(struct pp_builder *b);
-/* Looks again at jumps through tables; true when one leads to more. */
+/* Looks again at jumps through tables; true when one has new targets. */
 bool pp_switch_check(struct pp_builder *b);
-/* What is still pending is given its guesses. */
+/* Gives the jumps that are still pending guessed targets. */
 bool pp_switch_give_up(struct pp_builder *b);
 
 /* ---- graph_emit.c */

@@ -15,7 +15,7 @@
 
 #include "pathprof/graph.h"
 
-/* Another number makes kept graphs of older builders worthless. */
+/* Raising this makes graphs cached by older builders invalid. */
 #define PP_GRAPH_VERSION 6
 
 struct pp_graph {
@@ -24,7 +24,7 @@ struct pp_graph {
 	size_t mapped_bytes; /* memory is a mapping of so many; 0: it is malloc's */
 };
 
-/* How long the piece is, by the graph's counts. They stem from no file, or were checked. */
+/* The length of the piece by the graph's counts. They come from no file, or were checked. */
 size_t pp_graph_bytes(const struct pathprof_graph *graph);
 /*
  * A graph of these counts, stats and build-id, its piece zeroed: fill it through the arrays

@@ -15,8 +15,8 @@
 #include "pp_graph.h"
 
 /*
- * What a graph is of. A build-id alone does not do: the unstripped file and the separate debug file
- * have it too, and the graph gets names once a debug file is installed.
+ * The file that a graph is of. A build-id alone does not do: the unstripped file and the separate
+ * debug file have it too, and the graph gets names once a debug file is installed.
  */
 struct pp_graph_key {
 	struct pathprof_build_id build_id;

@@ -6,8 +6,8 @@
  * was taken). Calls and returns have none: a path goes on after a call and ends with a return. It
  * also ends with a backward branch, taken or not, with an indirect jump, and with its 32nd branch.
  * A piece is the same, and ends with a call as well.
- * So the descriptor and the code together give the way, and most descriptors that do not belong to
- * the code are noticed.
+ * The descriptor and the code together give the blocks, and most descriptors that do not belong to
+ * the code are detected.
  *
  * Workload: tens of paths that an operator asks for, and the daemon's hottest. One instruction
  * costs one decode. Blocks are handed out only when the whole path is known to exist.
@@ -60,7 +60,7 @@ static int mismatch(const struct walk *w, const char *what)
 	return -EBADMSG;
 }
 
-/* Is it unknown what runs after this instruction, or does nothing? */
+/* Whether the instruction has no successor, or an unknown one. */
 static bool is_dead_end(const ZydisDecodedInstruction *insn)
 {
 	switch (insn->mnemonic) {
@@ -117,7 +117,7 @@ static int close_block(struct walk *w, const struct step *step, int taken)
 	return 0;
 }
 
-/* Did the branch at pc, just consumed, end the path? */
+/* Whether the branch at pc, whose bit was just consumed, ends the path. */
 static bool ends_path(const struct walk *w, const struct step *step)
 {
 	return step->insn.kind == PP_KIND_IJMP || step->insn.target <= w->pc ||

@@ -81,7 +81,7 @@ static void walk(struct finder *f, uint32_t loop, uint32_t header)
 		for (uint32_t i = s->first_in[v]; i < s->first_in[v + 1]; i++) {
 			uint32_t from = edges[s->in_edges[i]].from;
 
-			/* What the entry does not reach may lead into any loop. */
+			/* An unreached node may lead into any loop: leave it out. */
 			if (f->flow->nodes[from].reached)
 				take(f, loop, from);
 		}

@@ -244,7 +244,7 @@ static void step(struct cut *c, const struct pathprof_branch *b)
 	}
 }
 
-/* What the window's end cut off. */
+/* Counts the crossings that the window's end cut off as censored. */
 static void censor(struct cut *c)
 {
 	end_crossing(c, PP_PIECE_NONE);

@@ -34,7 +34,7 @@ int pathprof_reconstructor_new(struct pathprof_reconstructor **ret_r, pathprof_l
 
 	if (!r)
 		return -ENOMEM;
-	/* Where the object lies is as good as a random number, and needs no system call. */
+	/* The object's address serves as a random seed and needs no system call. */
 	if (pp_runs_init(&r->runs, (uint64_t)(uintptr_t)r)) {
 		free(r);
 		return -ENOMEM;

@@ -59,7 +59,7 @@ static void release_tables(struct pathprof_walker *walker)
 
 static int init_tables(struct pathprof_walker *walker)
 {
-	/* Where the object lies is as good as a random number, and needs no system call. */
+	/* The object's address serves as a random seed and needs no system call. */
 	uint64_t seed = (uint64_t)(uintptr_t)walker;
 
 	pp_keyed_init(&walker->branches, sizeof(struct pathprof_taken),
@@ -113,7 +113,7 @@ bool pathprof_walker_is_full(const struct pathprof_walker *walker)
 
 /* ---------------------------------------------------------------- numbers */
 
-/* Where there was no memory for steps, there are no numbers either. */
+/* Gives numbers only if there was memory for steps. */
 static int number_of(struct pathprof_walker *walker, struct pp_keyed *keyed, const void *key,
 		     uint32_t *ret_number)
 {
@@ -225,7 +225,7 @@ static int go_all(struct trial *trial, const struct pp_reconstructed *run,
 	return r;
 }
 
-/* So far below the top of the stack. */
+/* The entry at that depth below the top of the stack. */
 static const struct pp_path_entry *entry_at(const struct trial *trial, uint32_t below_top)
 {
 	return &trial->stack.entry[PP_MASK(trial->stack.top - below_top, PP_PATH_STACK_DEPTH - 1)];

@@ -70,7 +70,7 @@ static uint32_t read_bytes(struct pp_way_reader *r, uint64_t pc, uint8_t bytes[P
 	return (uint32_t)len;
 }
 
-/* What never goes on behind itself, and is no transfer of user code either. */
+/* Whether nothing runs behind the instruction, though it is no transfer of user code. */
 static bool is_dead_end(ZydisMnemonic mnemonic)
 {
 	return mnemonic == ZYDIS_MNEMONIC_UD0 || mnemonic == ZYDIS_MNEMONIC_UD1 ||

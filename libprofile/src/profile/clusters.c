@@ -21,7 +21,7 @@ static double student(uint64_t degrees)
 	       (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n);
 }
 
-/* The variance of the ratio, from how the clusters' own ratios scatter. */
+/* The variance of the ratio, from the scatter of the clusters' own ratios. */
 static double variance_of(const struct pathprof_clusters *c)
 {
 	double ratio = c->part / c->whole, n = (double)c->cnt;

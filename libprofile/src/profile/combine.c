@@ -52,7 +52,7 @@ static const struct pathprof_event *least(const struct pathprof_distribution *co
 	return first;
 }
 
-/* Takes what the inputs have of that key. false: none touched it. */
+/* Takes the inputs' weights of that key. Returns false when all are 0. */
 static bool take(const struct pathprof_distribution *const *inputs, size_t *at, size_t input_cnt,
 		 const struct pathprof_event *key, double *ret_row)
 {
@@ -75,7 +75,7 @@ static void fill(struct rows *rows, const struct pathprof_distribution *const *i
 	const struct pathprof_event *key;
 
 	while ((key = least(inputs, at, rows->input_cnt))) {
-		/* What made up a combined weight is not known. */
+		/* The squares of a combined weight are not known. */
 		rows->events[rows->cnt] = *key;
 		rows->events[rows->cnt].squares = 0;
 		rows->cnt += take(inputs, at, rows->input_cnt, key,
@@ -94,7 +94,7 @@ static int rows_init(struct rows *ret_rows, const struct pathprof_distribution *
 		if (__builtin_add_overflow(most, inputs[i]->cnt, &most))
 			return -ENOMEM;
 	rows.events = calloc(most, sizeof(*rows.events));
-	/* calloc() that does not clear: the product is checked. */
+	/* reallocarray() checks the product for overflow, as calloc() would, but does not clear. */
 	rows.weights = reallocarray(NULL, most, input_cnt * sizeof(*rows.weights));
 	if (!rows.events || !rows.weights) {
 		free(rows.events);

@@ -236,7 +236,7 @@ bool pathprof_compressor_step(struct pathprof_compressor *compressor, uint64_t p
 	return true;
 }
 
-/* The next entry of the table in front that holds something leaves it. */
+/* Removes the next entry from the table in front that is not empty. */
 static bool flush_front(struct pathprof_compressor *c, struct pathprof_message *ret_message)
 {
 	while (c->flushed < c->front_size) {

@@ -2,9 +2,8 @@
 /*
  * How much more windows scatter than independent observations would. Pearson's chi-square of the
  * table windows by events, over its degrees of freedom: 1 for independent samples, m when samples
- * come m alike at a time and nothing says so; where squares say so, each event's is divided by how
- * many of its samples come at a time. Rare events, of which it would be far from its limit, are
- * taken together.
+ * arrive in groups of m equal ones. Where squares tell the size of groups, each event's term is
+ * divided by it. Rare events, for which chi-square would be far from its limit, are taken together.
  *
  * Workload: some windows of up to some ten thousand events, now and then. Nothing is allocated: a
  * merge of all windows at once, twice.
@@ -58,7 +57,7 @@ static bool next_row(const struct table *table, size_t *at, struct row *ret_row)
 	return true;
 }
 
-/* Samples that come together by so many scatter by so much more. */
+/* Samples that arrive in groups have a larger variance. */
 static long double chi_square(const struct table *table, const struct row *row)
 {
 	long double sum = 0, size = table->clustered ? row->squares / row->total : 1;

@@ -85,7 +85,7 @@ static bool is_whole(double weight)
 int pathprof_distribution_init(struct pathprof_distribution *ret_distribution,
 			       const struct pathprof_event *events, size_t cnt)
 {
-	/* Of no events there may be no array, and NULL plus nothing is no pointer. */
+	/* With no events the array may be NULL, and NULL + 0 is undefined. */
 	static const struct pathprof_event none;
 	struct pathprof_distribution d = {
 		.events = cnt ? events : &none, .cnt = cnt, .counted = true, .clustered = cnt > 0};

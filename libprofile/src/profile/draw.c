@@ -11,7 +11,7 @@ void pp_poisson_init(struct pp_poisson *ret_poisson, double mean)
 	*ret_poisson = (struct pp_poisson){.mean = mean, .root = sqrt(mean), .none = exp(-mean)};
 }
 
-/* Which count's share of (0, 1) the draw falls into. */
+/* The count whose interval of (0, 1) the draw falls into. */
 static double invert(const struct pp_poisson *poisson, double uniform)
 {
 	double chance = poisson->none, count = 0;

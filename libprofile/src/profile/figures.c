@@ -15,7 +15,7 @@
  * second two large numbers nearly cancel when locality is good.
  */
 
-/* In nats. All terms are of one sign; a difference of logarithms loses digits only near share 1. */
+/* In nats. All terms have one sign; a difference of logarithms loses digits only near share 1. */
 static double term(const struct pp_logs *logs, double weight, double share, double log_total)
 {
 	if (share > 0.5 || weight >= PP_LOGS || weight != (double)(uint32_t)weight)
@@ -65,7 +65,7 @@ double pathprof_distribution_overlap(const struct pathprof_distribution *a,
 	return (double)fminl(sum / (a->total * b->total), 1);
 }
 
-/* Where the events of a function end, if it is the one at `event`; and their weight. */
+/* The end and the weight of the events from `event` on that belong to the function. */
 static const struct pathprof_event *group(const struct pathprof_event *event,
 					  const struct pathprof_event *end, uint64_t function,
 					  long double *ret_weight)
@@ -266,7 +266,7 @@ int pathprof_compare_branches(const struct pathprof_distribution *actual,
 
 /* ------------------------------------------------------------------ regret */
 
-/* Regret: what each of several methods loses on average to the best one of each test (CCP 4.2). */
+/* Regret: the average loss of each method against the best one of each test (CCP 4.2). */
 
 /* NaN when a score is. */
 static double best(const double *scores, size_t cnt)

@@ -44,7 +44,7 @@ struct null_model {
 	double window, pool; /* independent samples: N, N + M */
 	double dispersion;   /* counts scatter by so much more than those would */
 	bool clustered;      /* else all are of one size */
-	double size;         /* the average one */
+	double size;         /* the average size */
 	double rho;          /* N / (N + M) */
 	double epsilon, scale;
 	double one;       /* 1/N */
@@ -59,7 +59,7 @@ struct null_model {
 	long double mean, var, m2x, mx, cov, spread;
 };
 
-/* Of one event seen n times in all: its part of D in nats and how that goes with its count. */
+/* The part of D, in nats, of an event seen n times in all, and its covariance with the count. */
 struct part {
 	double mean;      /* hypergeometric */
 	double mean_free; /* binomial, as the rest */
@@ -158,7 +158,7 @@ static struct moments sum_over(const struct null_model *m, double n, bool free)
 	return s;
 }
 
-/* As if the rest of the pool did not matter; of an event that is little of it, from what does. */
+/* Binomial moments; for an event that is a small part of the pool, from the hypergeometric ones. */
 static struct moments sum_free(const struct null_model *m, double n, const struct moments *fixed)
 {
 	double rest = 1 - n / m->pool, var = fixed->second - fixed->first * fixed->first;
@@ -229,8 +229,8 @@ static double chance_unseen(const struct null_model *m, double n)
 }
 
 /*
- * What an event of size s has beyond s times the part of one of size 1, when the baseline has none
- * of it: s ln s n / N + (1 - s) epsilon. Sums over events; that times s; squared.
+ * The part of an event of size s less s times the part of one of size 1, when the baseline has none
+ * of it: s ln s n / N + (1 - s) epsilon. Sums over events: of that, of that times s, of its square.
  */
 struct beyond {
 	double sum, by_size, squared;

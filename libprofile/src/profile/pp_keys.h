@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What keys of events are hashes of: four words, the first of which says what they are, so that an
- * edge is never a path. Words are in the machine's order; keys of machines of the other order
- * differ. Pure; any thread.
+ * The input of the hashes that are keys of events: four words, the first of which gives the kind of
+ * key, so that an edge never has the key of a path. Words are in the machine's byte order; keys of
+ * machines of the other order differ. Pure; any thread.
  */
 #ifndef PP_KEYS_H
 #define PP_KEYS_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * Natural logarithms of small counts, looked up: what chance makes of D takes tens of thousands of
- * them a measurement. Worked out once a process, by whoever comes first; read by any thread.
+ * A table of natural logarithms of small counts: the moments of D under chance take tens of
+ * thousands of them a measurement. Computed once a process, by the first caller; read by any
+ * thread.
  */
 #ifndef PP_LOGS_H
 #define PP_LOGS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * Two profiles side by side: the union of their events in order, one pair at a time. What neither
- * touched is passed over. Linear; nothing is allocated. The cursor is the caller's.
+ * Two profiles side by side: the union of their events in order, one pair at a time. Events of
+ * weight 0 in both are skipped. Linear; nothing is allocated. The cursor is the caller's.
  */
 #ifndef PP_MERGE_H
 #define PP_MERGE_H

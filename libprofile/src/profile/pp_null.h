@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What plain relative entropy between two samples is when nothing changed: mean, variance and a
- * limit, from the samples themselves. docs/drift.md, "When nothing changed", has the derivation.
+ * Plain relative entropy between two samples when nothing changed: its mean, variance and a limit,
+ * from the samples themselves. docs/drift.md, "When nothing changed", has the derivation.
  *
  * Workload: one merge to count how many events were seen how often in both together, then some
  * arithmetic for each different count: at most the root of twice the samples are different.
@@ -25,7 +25,7 @@ int pp_null_init(struct pp_null *ret_null, const struct pathprof_distribution *w
 		 const struct pathprof_distribution *baseline, double epsilon, double dispersion);
 
 /*
- * What is exceeded with the probability that a standard normal variable exceeds z, z > 0: the
+ * The value exceeded with the probability that a standard normal variable exceeds z, z > 0: the
  * quantile of the gamma distribution of this mean and variance, by Wilson and Hilferty.
  */
 double pp_null_limit(const struct pp_null *null, double z);

@@ -131,7 +131,7 @@ int pathprof_profile_init(struct pathprof_profile *p, size_t max_bytes)
 	if (!index)
 		return -ENOMEM;
 	index->max_bytes = max_bytes;
-	/* Early in boot there may be no entropy yet; then the address of the heap has to do. */
+	/* Early in boot there may be no entropy yet; the seed is then the address of the heap. */
 	if (getrandom(&index->seed, sizeof(index->seed), GRND_NONBLOCK) < 0)
 		index->seed = (uint64_t)(uintptr_t)index;
 	*p = (struct pathprof_profile){.index = index};
@@ -277,7 +277,7 @@ static bool same_file(const struct pathprof_file *a, const struct pathprof_file 
 	return a->owner == b->owner && a->device == b->device && a->inode == b->inode;
 }
 
-/* The last one whose owner has another: what matters is who, then which. */
+/* The last file whose owner has another one: distinct owners matter more than distinct files. */
 static struct pathprof_file *spare_file(struct pathprof_binary *binary)
 {
 	for (uint32_t i = binary->file_cnt; i-- > 0;)
@@ -356,7 +356,7 @@ static uint32_t new_process(struct pathprof_profile *p, uint64_t hash,
 	return p->process_cnt++;
 }
 
-/* What was learned since: a thread may rename itself, a process may move to another container. */
+/* Takes over changes: a thread may rename itself, a process may move to another container. */
 static void update_process(struct pathprof_profile *p, struct pathprof_process *entry,
 			   const struct pathprof_process *process)
 {

@@ -167,7 +167,7 @@ void pathprof_profile_add_path(struct pathprof_profile *p, const struct pathprof
 void pathprof_profile_add_called_path(struct pathprof_profile *p,
 				      const struct pathprof_path_count *add, uint32_t context)
 {
-	/* Its process or binary found the table full: counted there. */
+	/* No room for its process or binary, which was counted as a drop there. */
 	if (add->process == PATHPROF_NO_INDEX || add->binary == PATHPROF_NO_INDEX)
 		return;
 	if (!path_is_sound(p, add) || (context && context >= p->context_cnt)) {

@@ -50,7 +50,7 @@ static void add(const struct resampling *r, struct replicate *to, double w, doub
 	}
 }
 
-/* How many samples come at a time; on average of those of the event. */
+/* How many samples arrive together, averaged over the samples of the event. */
 static double size_of(double samples, double squares)
 {
 	return squares > 0 ? squares / samples : 1;
@@ -71,7 +71,7 @@ static void add_event(struct resampling *r, const struct pp_pair *pair, bool clu
 	}
 }
 
-/* Its relative entropy in nats; NaN when it came out empty. */
+/* The replicate's relative entropy in nats; NaN when one of its profiles is empty. */
 static double divergence(const struct replicate *r, double epsilon_given)
 {
 	double epsilon = epsilon_given, left;

@@ -342,8 +342,8 @@ static bool is_clustered(const struct pathprof_shares *shares,
 }
 
 /*
- * What a stratum misses may be more runs of this path, with longer calls in them, or none: it is
- * allowed for as much as of the stratum either way.
+ * The part that a stratum misses may all belong to this path, or none of it: the interval widens by
+ * the share of the stratum that is missing, to either side.
  */
 static void widen(struct pathprof_share *share, double accounted, double most)
 {

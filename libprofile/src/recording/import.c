@@ -244,7 +244,7 @@ static void keep_nothing(void *context, const struct pathprof_path_seen *path)
 {
 }
 
-/* As the paths of a branch that leads to itself would have it. */
+/* Whether code runs on from start to last, tried by the paths of a branch from last to start. */
 static bool runs(void *context, uint64_t start, uint64_t last)
 {
 	const struct pathprof_import *import = context;

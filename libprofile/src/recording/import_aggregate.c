@@ -134,7 +134,7 @@ static int add_edges(const struct pp_import_aggregate *aggregate,
 
 /* ---------------------------------------------------------------- ranges */
 
-/* As struct pathprof_range_row has what was counted. */
+/* Adds a counted range in the form of struct pathprof_range_row. */
 static int keep_range(const struct pp_import_aggregate_sink *sink, uint64_t from, uint64_t start,
 		      uint64_t last, uint64_t count)
 {
@@ -176,7 +176,7 @@ static void emit(void *context, const struct pathprof_path_seen *path)
 	emission->sink->stats->paths += emission->cnt;
 }
 
-/* Where the branch at `from` led, as far as a branch tells; else where it may lead. */
+/* The first known target of a branch recorded at `from`; other: none was recorded. */
 static uint64_t target_of(const struct pathprof_branch_profile *p, uint64_t from, uint64_t other)
 {
 	uint32_t low = pp_first(i, 0, p->branch_cnt, p->branches[i].from >= from);
@@ -211,7 +211,7 @@ static int read_run(struct pp_import_aggregate *aggregate,
 	return refusal;
 }
 
-/* What led to the run: a branch that begins a path there. */
+/* Makes up the branch before the run: a call to its start, which begins a path. */
 static void lead_in(struct pp_import_aggregate *aggregate, uint64_t start)
 {
 	aggregate->branches[0] = (struct pathprof_branch){
@@ -304,7 +304,7 @@ static struct arrivals *find_arrivals(struct pp_import_aggregate *aggregate,
 	return list;
 }
 
-/* Of `count` runs from start on, how many began a path. */
+/* How many of `count` runs from start on began a path. */
 static uint64_t begun_of(const struct arrivals *list, uint32_t cnt, uint64_t start, uint64_t count)
 {
 	const struct arrivals key = {.to = start};

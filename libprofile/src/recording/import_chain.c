@@ -211,7 +211,7 @@ static void keep_path(void *context, const struct pathprof_path_seen *path)
 	chain->stats->paths += chain->times;
 }
 
-/* What does not fit is the entry before once more: some hardware gives entries twice. */
+/* Whether a branch that does not fit repeats the one before: some hardware gives entries twice. */
 static bool is_repeat(const struct pp_import_chain *chain, uint32_t at)
 {
 	return at && at < PATHPROF_BURST_MAX &&
@@ -391,7 +391,7 @@ static void add_branch(struct pp_import_chain *chain, const struct pp_import_edg
 	chain->edges[chain->taken_cnt++] = e;
 }
 
-/* Where code is missing on one side, the window ends there or begins behind. */
+/* Ends the window at a branch that has no code on one side. */
 static void end_without_code(struct pp_import_chain *chain, const struct pp_import_edge *e)
 {
 	if (!pp_import_edge_is_lost(e)) {

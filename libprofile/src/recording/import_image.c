@@ -161,7 +161,7 @@ static int locate(void *context, uint64_t address, struct pathprof_mapping_place
 	if (number >= images->cnt || !pp_image_has_code(address))
 		return -ENOENT;
 	image = &images->images[number];
-	/* Its descriptor was needed for others meanwhile. */
+	/* The file was closed to free its descriptor for others: open it again. */
 	if (!image->code && (!image->has_code || open_code(images, image) < 0))
 		return -ENOENT;
 	for (uint32_t i = 0; i < image->segment_cnt; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What an import asks of the recording while that is being read: a few questions an image, an event
+ * Questions of an import to the recording while that is being read: a few an image, an event
  * and a recording. Where another thread reads ahead (pp_import_relay.h) they wait until it does
  * not.
  */

@@ -65,7 +65,7 @@ typedef void pp_import_path_fn(void *context, uint32_t process,
 /* Does code of one image run on from start up to the branch at last? */
 typedef bool pp_import_runs_fn(void *context, uint64_t start, uint64_t last);
 
-/* What it works with; everything outlives it. */
+/* The objects that a chain works with; all of them outlive it. */
 struct pp_import_chain_parts {
 	struct pathprof_recorded_spaces *spaces;
 	struct pp_import_images *images;
@@ -85,7 +85,7 @@ int pp_import_chain_new(struct pp_import_chain **ret_chain,
 			const struct pp_import_chain_parts *parts, enum pathprof_mapping mapping);
 /* NULL-safe. */
 void pp_import_chain_free(struct pp_import_chain *chain);
-/* Who knows build-ids that came later than their mappings. */
+/* Sets the recording, which knows build-ids that came later than their mappings. */
 void pp_import_chain_set_recording(struct pp_import_chain *chain,
 				   const struct pp_import_asked *asked);
 /*

@@ -24,7 +24,7 @@
 
 #include "pathprof/reconstruct.h"
 
-/* Of each; the first one is of nothing. */
+/* Sizes of the tables; the first entry of each is unused. */
 #define PP_IMPORT_EDGE_MAX    (1u << 16)
 #define PP_IMPORT_NEXT_CNT    2
 #define PP_IMPORT_PATH_MAX    (1u << 15)
@@ -129,7 +129,7 @@ static inline uint64_t pp_import_counts_mix(uint64_t hash, uint64_t word)
 	return hash ^ hash >> 32;
 }
 
-/* What all edges of one process are found with. */
+/* The hash salt of all edges of one process. */
 static inline uint64_t pp_import_counts_salt(const struct pp_import_counts *counts, uint64_t who)
 {
 	return pp_import_counts_mix(counts->seed, who);
@@ -140,7 +140,7 @@ static inline uint64_t pp_import_counts_edge_hash(uint64_t salt, uint64_t from, 
 	return ((from ^ salt) * UINT64_C(0xbf58476d1ce4e5b9) ^ to) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* What the edges of one process are found by, to be had anew when one was added or all went. */
+/* The look-up of one process's edges; to be set anew when one was added or all were removed. */
 struct pp_import_finder {
 	struct pp_import_edge *edges;
 	const uint32_t *slots;

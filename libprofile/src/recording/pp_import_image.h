@@ -81,14 +81,14 @@ struct pp_import_image *pp_import_images_at(struct pp_import_images *images, uin
  */
 void pp_import_images_make_room(struct pp_import_images *images);
 
-/* Where the file's byte at offset lies; -ERANGE: the offset cannot be. */
+/* The image address of the file's byte at offset; -ERANGE: the offset is too large. */
 int pp_import_images_address(const struct pp_import_images *images, uint32_t number,
 			     uint64_t offset, uint64_t *ret_address);
 /* The other way round. -ENOENT. */
 int pp_import_images_place(const struct pp_import_images *images, uint64_t address,
 			   uint32_t *ret_number, uint64_t *ret_offset);
 
-/* Of all images; it is the object's. */
+/* The reconstructor of all images, which belongs to the object. */
 struct pathprof_reconstructor *pp_import_images_reconstructor(struct pp_import_images *images);
 
 #endif

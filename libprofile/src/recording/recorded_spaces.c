@@ -114,7 +114,7 @@ static void unlink_entry(struct pathprof_recorded_spaces *spaces, uint32_t numbe
 	spaces->last = NONE;
 }
 
-/* Its pid is no more, or somebody else's. What was counted may still ask for it. */
+/* Ends a process whose pid is free or reused. Counts may still refer to it. */
 static void end(struct pathprof_recorded_spaces *spaces, uint32_t number)
 {
 	struct pathprof_recorded_space *p = &spaces->list[number];
@@ -224,7 +224,7 @@ void pathprof_recorded_spaces_expire(struct pathprof_recorded_spaces *spaces)
 	pathprof_mapped_files_sweep(&spaces->files);
 }
 
-/* Whoever is asked for has threads that run on. */
+/* Looks a process up; it counts as running again, since it is asked for. */
 static uint32_t look_up_again(struct pathprof_recorded_spaces *spaces, uint32_t pid)
 {
 	if (spaces->last == NONE || spaces->list[spaces->last - 1].pid != pid)

@@ -454,7 +454,7 @@ static uint32_t append_part(struct pathprof_mapped_piece *parts, uint32_t part_c
 	return part_cnt + 1;
 }
 
-/* What stands in the place of the pieces [*low, *high), widened by touching ones, afterwards. */
+/* Builds the pieces that replace [*low, *high), which is widened by adjacent ones. */
 static uint32_t make_parts(const struct pathprof_space *space,
 			   const struct pathprof_mapped_piece *range, bool is_map, uint32_t *low,
 			   uint32_t *high, struct pathprof_mapped_piece *parts)
@@ -540,7 +540,7 @@ static const struct pathprof_mapped_file *program_of(const struct pathprof_space
 	return NULL;
 }
 
-/* What of memory comes first: text that it is a copy of, or memory up to such text. */
+/* The first part of memory: text that it is a copy of, or memory up to such text. */
 static struct pathprof_mapped_piece next_part(const struct pathprof_space *space,
 					      const struct pathprof_mapped_piece *memory,
 					      const struct pathprof_mapped_file *program,
@@ -671,7 +671,7 @@ static bool next_gone(struct gone *gone, struct pathprof_mapped_piece *ret_part)
 	return false;
 }
 
-/* Of more than are kept, the last: those before would be pushed out at once. */
+/* Keeps the last pieces if there are too many: earlier ones would be dropped at once. */
 static int remember_gone(struct pathprof_space *space, const struct pathprof_mapped_piece *pieces,
 			 size_t piece_cnt, uint64_t time_ns)
 {
@@ -752,7 +752,7 @@ static bool holds(const struct pathprof_mapped_piece *piece, uint64_t address)
 	return piece->start <= address && address < piece->end;
 }
 
-/* Of the past pieces that held address after time_ns, the one that ended first. */
+/* The past piece that held address after time_ns and ended first. */
 static const struct pathprof_mapped_piece *find_past(const struct pathprof_space *space,
 						     uint64_t time_ns, uint64_t address)
 {

@@ -53,7 +53,7 @@ static int form_of_name(const char *file, enum form *ret_form)
 	return CTL_OK;
 }
 
-/* What --format says, else what the file is called. */
+/* The format of --format, or else of the file's name. */
 static int form_of(const struct ctl_options *options, enum form *ret_form)
 {
 	const char *format = options->format;

@@ -57,7 +57,7 @@ static const char *remark(const struct facts *facts, unsigned int needs)
 	return "";
 }
 
-/* As pathprofd picks with Source=auto: the best that can run here. */
+/* Picks the source as pathprofd does with Source=auto: the best that can run here. */
 static bool add_source(struct facts *facts)
 {
 #define ROW(id, name, needs, what, help) {name, what, needs},

@@ -120,7 +120,7 @@ static int take_file(void *context, const struct pathprof_file_row *row)
 	return 0;
 }
 
-/* Whose files were left out, of the binary or, when there is none, of all that were asked for. */
+/* Names the owners of files left out: of the binary or, without one, of all selected. */
 static int tell_others(struct exported *e)
 {
 	struct pathprof_error error = {""};
@@ -242,7 +242,7 @@ static bool is_of(const struct exported *e, const char *source)
 	return e->profile.origin.sources && strstr(e->profile.origin.sources, source);
 }
 
-/* Of what was imported the store does not know where it ran. */
+/* The store does not know which host an import ran on. */
 static int name_host(struct exported *e)
 {
 	char host[256] = "";

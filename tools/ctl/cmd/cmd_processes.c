@@ -366,7 +366,7 @@ static void release(struct processes *processes)
 	process_hosts_free(processes->hosts);
 }
 
-/* Its columns alone are used. */
+/* A view of which only the columns are used. */
 static const struct view *view_of(const struct processes *processes,
 				  const struct grouping *grouping)
 {

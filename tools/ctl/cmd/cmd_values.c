@@ -91,7 +91,7 @@ static char *tops_text(const struct listing *l, const struct pathprof_value_row 
 	return text;
 }
 
-/* Of executions profiled: without any there is nothing to tell. */
+/* The share of profiled executions; without any, a dash. */
 static void share_cell(struct listing *l, const struct pathprof_value_row *row, double share)
 {
 	if (row->profiled)

@@ -234,7 +234,7 @@ static void draw_bar_line(int y, const char *text)
 	attroff(A_REVERSE);
 }
 
-/* What is shown: "last 5min", "5min to 2026-11-26 07:54:11", "as selected". */
+/* The span shown: "last 5min", "5min to 2026-11-26 07:54:11", "as selected". */
 static void tell_span(const struct top *top, char *text, size_t text_size)
 {
 	const int64_t length_ns = top->sliding_ns,
@@ -499,7 +499,7 @@ static void show_selected(struct top *top)
 	open_page(top, text);
 }
 
-/* Where position goes by key, within 0..cnt-1. */
+/* The position that the key moves to, within 0..cnt-1. */
 static size_t moved(size_t position, size_t cnt, size_t page, int key)
 {
 	size_t last = cnt ? cnt - 1 : 0;
@@ -575,7 +575,7 @@ static void show_all(struct top *top)
 	change_view(top, from);
 }
 
-/* While a word is typed; each letter narrows the rows down. */
+/* Handles a key while a word is typed; each letter narrows the rows down. */
 static void word_key(struct top *top, int key)
 {
 	size_t len = strlen(top->word);

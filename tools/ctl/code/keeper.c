@@ -261,7 +261,7 @@ static bool is_crash(int signal)
 	       signal == SIGFPE;
 }
 
-/* As the child ended, so does this. */
+/* Ends as the child ended: with its status or signal. */
 static int end_as(const struct keeper *keeper, int status)
 {
 	struct rlimit none = {0, 0};

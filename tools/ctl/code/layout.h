@@ -29,7 +29,8 @@ struct layout;
  */
 const struct layout *layout_of(const struct pathprof_build_id *id, const char *name,
 			       const char **ret_first);
-/* Where the code at offset lies in the first file. layout NULL, or not in code: the same. */
+/* The place in the first file of the code at offset; offset itself if layout is NULL or it is no
+ * code. */
 uint64_t layout_place(const struct layout *layout, uint64_t offset);
 
 struct fit_binary;

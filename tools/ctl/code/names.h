@@ -24,7 +24,7 @@ struct names *names_new(struct pathprof_code *code);
 /* NULL-safe. */
 void names_free(struct names *names);
 
-/* Of the function that begins at file offset start; NAME@plt is a stub. Caller frees. */
+/* The name of the function that begins at file offset start; NAME@plt is a stub. Caller frees. */
 char *names_of(const struct names *names, const char *linkage, uint64_t start);
 
 /* names_match() will be asked about all functions of a file: together that is faster. */

@@ -131,7 +131,7 @@ static int open_source(const char *name)
 #define GROUPS_MAX 256
 #define NO_GROUP   65534
 
-/* Whose files this process may open, by the kernel's word: setfsuid() does not say. */
+/* Whether the process now opens files as uid: setfsuid() does not report failure. */
 static bool takes_place_of(uid_t uid)
 {
 	setfsuid(uid);

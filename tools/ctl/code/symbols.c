@@ -114,7 +114,7 @@ static bool is_own(const struct binary *binary)
 	return pathprof_build_id_equal(&own.id, &binary->id);
 }
 
-/* Of what cannot be opened: why the file that was named did not do. */
+/* Explains why the file that was named for the binary could not be used. */
 static void tell_own(struct binary *binary)
 {
 	char want[PATHPROF_BUILD_ID_TEXT_LEN], have[PATHPROF_BUILD_ID_TEXT_LEN];
@@ -281,7 +281,7 @@ static struct symbol *look_up(struct symbols *symbols, struct binary *binary,
 	return symbol;
 }
 
-/* Where generated code has no names nothing parts it into functions: it is one, "[jit:4242]". */
+/* Generated code without names is not divided into functions: it is one, "[jit:4242]". */
 static const struct symbol *nameless_of(struct binary *binary, const char *binary_name)
 {
 	if (!binary->nameless) {

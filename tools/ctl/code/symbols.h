@@ -47,7 +47,7 @@ struct pathprof_code *symbols_code(struct symbols *symbols, const struct pathpro
 /* The function that offset lies in. Belongs to symbols. */
 const struct symbol *symbols_function(struct symbols *symbols, const struct pathprof_build_id *id,
 				      const char *binary_name, uint64_t offset);
-/* What people call the function of a linkage name that begins at start: names.h. Caller frees. */
+/* The readable name (names.h) of the function that begins at start. Caller frees. */
 char *symbols_readable(struct symbols *symbols, const struct pathprof_build_id *id,
 		       const char *binary_name, const char *linkage, uint64_t start);
 /* symbols_function() will be asked about these: together that is faster, of files read apart. */

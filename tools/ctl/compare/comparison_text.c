@@ -188,7 +188,7 @@ static void print_hottest(const struct comparison *c, FILE *out)
 	}
 }
 
-/* What an alert's rules ask for at least, unless told otherwise. */
+/* The divergence from which on alerts fire by default. */
 #define DIFFERENT_BITS 0.01
 
 /* Chance could have made what was found; does that say that nothing changed? */

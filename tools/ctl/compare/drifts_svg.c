@@ -26,7 +26,7 @@
 #define DOT       "fill:#1f4e6b"
 #define DOT_OVER  "fill:#d1495b"
 
-/* Where a panel's figures lie. */
+/* The position of a panel's figures. */
 struct panel {
 	const struct drift_subject *subject;
 	double top, most_bits;

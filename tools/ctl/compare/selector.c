@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a selector means, and reading it: see selector.h. */
+/* The meaning of a selector, and reading it: see selector.h. */
 #include "selector.h"
 
 #include <errno.h>
@@ -276,7 +276,7 @@ static int check(const struct side *side, const struct selector *selector, int r
 			side->word);
 }
 
-/* Of a selection of several kinds of windows the newest kind is the side. */
+/* If the selection has windows of several kinds, the newest kind becomes the side. */
 static int choose_kind(struct side *side, struct selector *selector, struct pathprof_error *error)
 {
 	struct kinds kinds;

@@ -91,7 +91,7 @@ void side_add_path(struct side *side, uint32_t binary, const struct pathprof_pat
 		   double weight);
 void side_add_edge(struct side *side, uint32_t from_binary, uint32_t to_binary,
 		   const struct pathprof_edge_row *row, double weight);
-/* Of a path that ran through it: its weight and samples. */
+/* Adds a branch of a path: it has the path's weight and samples. */
 void side_add_branch(struct side *side, uint32_t binary, uint64_t end, bool taken,
 		     const struct side_item *path);
 /* Clock samples at a place; binary SIDE_NO_BINARY: in no file. A function only once it is refined

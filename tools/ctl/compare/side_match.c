@@ -179,7 +179,7 @@ static int rename_items(const struct build *build, const struct build *other)
 	return r < 0 ? r : 0;
 }
 
-/* What cannot be read matches nothing. */
+/* Code that cannot be read matches nothing. */
 static int match_pair(struct build *a, struct build *b, const struct ctl_options *options,
 		      struct side_match *match)
 {

@@ -68,7 +68,7 @@ static int take_edge(void *context, const struct pathprof_edge_row *row)
 	return 0;
 }
 
-/* Of the kernel and of no file there is no binary: their places say which of the two. */
+/* Samples in the kernel or in no file have no binary: their places say which of the two. */
 static int take_clock(void *context, const struct pathprof_clock_row *row)
 {
 	struct reading *reading = context;
@@ -169,7 +169,7 @@ int side_store_dispersion(struct side *side, const struct pathprof_filter *filte
 	size_t cnt = 0;
 	int r = pathprof_store_windows(side->store, filter, take_window, &windows, error);
 
-	/* Of the clock's samples each stands alone. */
+	/* Clock samples are independent. */
 	if (r < 0 || side->kind == SIDE_TIMES)
 		return r;
 	side->per_burst = per_burst(&windows);

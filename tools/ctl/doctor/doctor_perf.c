@@ -22,7 +22,7 @@ static int try_open(struct perf_event_attr *attr, pid_t pid, int cpu)
 	return fd < 0 ? -errno : 0;
 }
 
-/* What the kernel said, in the words that the daemon has for it. */
+/* The kernel's answer, in the daemon's words. */
 static struct fact *add_refusal(struct facts *facts, enum fact_state state, const char *name,
 				enum pathprof_ask ask, int code)
 {
@@ -51,7 +51,7 @@ static int try_branch_stack(const struct facts *facts, const struct pathprof_har
 	return try_open(&attr, pid, cpu);
 }
 
-/* Of this program alone: whether there is one at all. */
+/* Whether there is a branch stack at all, tried for this program alone. */
 static void add_branch_stack(struct facts *facts)
 {
 	struct pathprof_hardware_event event;
@@ -178,7 +178,7 @@ static void add_clock(struct facts *facts)
 			   "sampler /proc");
 }
 
-/* As the tracker opens it. */
+/* Opens the event as the tracker does. */
 static void add_tracker(struct facts *facts)
 {
 	struct perf_event_attr attr = {

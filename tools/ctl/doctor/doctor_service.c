@@ -22,7 +22,7 @@
 #include "../text/unit.h"
 #include "status.h"
 
-/* As sysexits.h and pathprofd(8) have it. */
+/* The exit status for bad settings, as in sysexits.h and pathprofd(8). */
 #define EXIT_SETTINGS 78
 /* A service without a burst for so long has something in its way. */
 #define SILENT_S 60

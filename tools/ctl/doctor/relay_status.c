@@ -32,8 +32,7 @@ static const struct {
 };
 #define RECEIVER_CNT (sizeof(receivers) / sizeof(receivers[0]))
 
-/* What the relay noted; without a file nothing. The directory is its user's, the caller may be
- * root. */
+/* The relay's notes; empty without a file. The directory is its user's, the caller may be root. */
 static int read_notes(json_t **ret_notes, const char *directory, struct pathprof_error *error)
 {
 	_cleanup_free_ char *path = ctl_printf("%s/told.json", directory);

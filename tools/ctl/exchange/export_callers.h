@@ -10,13 +10,14 @@
 #include "pathprof/export.h"
 #include "pathprof/store.h"
 
-/* As the linker calls it, else as people do. */
+/* The linkage name, or else the readable one. */
 const char *export_symbol_name(const struct symbol *symbol);
 const char *export_caller_name(const struct caller *caller);
 
 struct export_callers;
 
-/* Of the paths of this binary that the filter selects. -errno, error filled; the caller frees. */
+/* Loads the callers of this binary's paths that the filter selects. -errno, error filled; the
+ * caller frees. */
 int export_callers_load(struct export_callers **ret_callers, struct pathprof_store *store,
 			const struct pathprof_filter *filter, const struct pathprof_build_id *id,
 			struct pathprof_error *error);

@@ -114,10 +114,10 @@ void cfg_arrange(struct cfg *cfg, bool each_block, bool all);
 uint32_t cfg_last_of(const struct cfg *cfg, uint32_t block);
 double cfg_group_weight(const struct cfg *cfg, uint32_t block);
 uint64_t cfg_group_clock(const struct cfg *cfg, uint32_t block);
-/* Of the function's weight, or of its clock samples when by_time; 0..1. */
+/* The group's share of the function's weight, or of its clock samples when by_time; 0..1. */
 double cfg_group_share(const struct cfg *cfg, uint32_t block);
 bool cfg_group_hot(const struct cfg *cfg, uint32_t block);
-/* Of the edges out of its block; 0 where nothing ran. */
+/* The edge's share of all edges out of its block; 0 if nothing ran. */
 double cfg_edge_share(const struct cfg *cfg, uint32_t edge);
 const struct pathprof_graph_block *cfg_code_of(const struct cfg *cfg, uint32_t block);
 /* "+0x1c", within the function's first part; else "0xOFFSET"; "block 7" if counted. Caller frees.
@@ -125,10 +125,10 @@ const struct pathprof_graph_block *cfg_code_of(const struct cfg *cfg, uint32_t b
 char *cfg_place(const struct cfg *cfg, uint32_t block);
 /* "taken", "not taken", "switch", ... of an edge's kind. */
 const char *cfg_kind_name(uint32_t kind);
-/* What an edge out of the function leads to. Caller frees. */
+/* The target of an edge out of the function. Caller frees. */
 char *cfg_outside(const struct cfg *cfg, const struct cfg_edge *edge);
 
-/* What is written into a block. Strings are cfg_words' own; cfg_words_release. */
+/* The text of a block. Strings belong to cfg_words; cfg_words_release. */
 #define CFG_LINES_MAX 4
 #define CFG_CALLS_MAX 4
 struct cfg_words {

@@ -99,7 +99,7 @@ static void add_lines(struct cfg_words *words, const struct cfg *cfg,
 	}
 }
 
-/* As the graph names it, else as the instruction reads. Caller frees. */
+/* The callee's name from the graph, or else the instruction's operand. Caller frees. */
 static char *callee_of(const struct cfg *cfg, uint32_t block)
 {
 	const struct pathprof_graph *graph = cfg->target->graph;

@@ -46,7 +46,7 @@ struct path {
 	struct counted_way counted;
 };
 
-/* Where the last line of source shown was, so that each is shown once. */
+/* The last source line shown, so that each is shown once. */
 struct place {
 	const char *file;
 	int line;

@@ -8,7 +8,7 @@
 #include "../text/cleanup.h"
 #include "../text/text.h"
 
-/* Of a line: deeper chains are cut off there. */
+/* The most frames shown in a line: deeper chains are cut off. */
 #define FRAMES_SHOWN 12
 /* A store may be damaged: a chain is never followed for ever. */
 #define FRAMES_MAX 256
@@ -54,7 +54,7 @@ static void find_heaviest(struct heaviest *heaviest, struct view_query *query,
 		insert(heaviest, &counts[i]);
 }
 
-/* Of the path's runs. */
+/* The share of the path's runs. */
 static double share_of(const struct caller_count *count, const struct pathprof_path_row *path)
 {
 	return path->weight > 0 ? fmin(count->weight / path->weight, 1) : 0;

@@ -26,7 +26,7 @@ struct candidate {
 	char *name;
 };
 
-/* What was asked for, taken apart. */
+/* The function that was asked for, parsed. */
 struct wanted {
 	char *word;   /* all of it but the binary */
 	char *base;   /* word without its +0xOFFSET; NULL: it has none */
@@ -41,7 +41,7 @@ struct search {
 	const char *name; /* that is looked for: word or base of what is wanted */
 	struct candidate *candidates;
 	size_t cnt;
-	/* What was found: */
+	/* The results: */
 	const struct candidate *found;
 	uint64_t offset;
 	size_t found_cnt;          /* binaries that have it */
@@ -293,7 +293,7 @@ static int offer(void *context, const struct pathprof_code_symbol *symbol)
 	return 0;
 }
 
-/* What may have been meant. Caller frees. */
+/* Lists similar names. Caller frees. */
 static char *text_of_similar(struct search *search)
 {
 	struct similar similar = {.word = search->wanted.word};

@@ -39,7 +39,7 @@ static bool opens_group(const char *group, const char *at)
 	return strchr("([{", *at) || (*at == '<' && (at == group || at[-1] != ' '));
 }
 
-/* What is behind the group that begins here, NULL when it does not end. */
+/* The text behind the group that begins here; NULL if the group does not end. */
 static const char *behind_group(const char *group)
 {
 	static const char opening[] = "<([{", closing[] = ">)]}";

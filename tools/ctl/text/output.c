@@ -209,7 +209,7 @@ static int open_draft(struct output *output, struct place *place, const struct s
 
 /* ---------------------------------------------------------------- what is written into */
 
-/* Of a pipe without a reader this waits for one. */
+/* Opening a pipe without a reader waits for one. */
 static int open_there(struct output *output, const struct place *place, mode_t kind)
 {
 	/* Only a link of /proc is still a link. */

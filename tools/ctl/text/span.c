@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where "the last five minutes" end: see span.h. */
+/* The end of "the last five minutes": see span.h. */
 #include "span.h"
 
 #include "../ctl.h"

@@ -12,7 +12,7 @@
 
 /* -EINVAL when text is no time, -ERANGE when it is none that 64 bits of nanoseconds can hold. */
 int when_parse(const char *text, int64_t now_ns, int64_t *ret_ns);
-/* As pp_span_parse() reads it (base/units.h). */
+/* Parses a span as pp_span_parse() does (base/units.h). */
 int when_parse_span(const char *text, int64_t *ret_ns);
 
 #endif

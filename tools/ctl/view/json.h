@@ -31,7 +31,7 @@ void json_add_text(json_t *object, const char *key, const char *text);
 void json_add_count(json_t *object, const char *key, uint64_t count);
 void json_add_ns(json_t *object, const char *key, int64_t ns);
 void json_add_real(json_t *object, const char *key, double value);
-/* Of 64 bits, up to 2^64 - 1: as a string of digits, which no reader rounds. */
+/* A number up to 2^64 - 1, as a string of digits, which no reader rounds. */
 void json_add_number(json_t *object, const char *key, uint64_t number);
 void json_add_hex(json_t *object, const char *key, uint64_t value);
 /* {"name": ..., "build_id": ..., "kind": "build-id" | "file" | "jit" | "kernel" | "unknown"} */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What figures were taken from: see measure.h. */
+/* The windows that figures were taken from: see measure.h. */
 #include "measure.h"
 
 #include <ctype.h>

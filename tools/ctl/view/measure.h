@@ -28,7 +28,7 @@ struct measure {
 	bool clock_kernel;                        /* of some window at least */
 };
 
-/* Of all windows that the filter selects, which are of that kind. -errno, error filled. */
+/* Measures all windows of that kind that the filter selects. -errno, error filled. */
 int measure_load(struct measure *ret_measure, struct pathprof_store *store,
 		 const struct pathprof_filter *filter, enum pathprof_window_kind kind,
 		 struct pathprof_error *error);
@@ -41,7 +41,7 @@ bool measure_is_nearly_exact(const struct measure *measure);
 const char *measure_figure(const struct measure *measure);
 /* "865 bursts of up to 1024 instructions, weighed by the clock"; "" when nothing was selected. */
 char *measure_bursts(const struct measure *measure);
-/* What RUNS take for granted, as a sentence of its own; "" when they take nothing. */
+/* The assumption behind RUNS, as a sentence of its own; "" if there is none. */
 const char *measure_caution(const struct measure *measure);
 
 /*

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is in a parcel: see parcel_show.h. */
+/* The contents of a parcel: see parcel_show.h. */
 #include "parcel_show.h"
 
 #include <inttypes.h>

@@ -95,7 +95,7 @@ struct shares_pathless shares_pathless(const struct shares *shares);
 const struct shares_path *shares_find_path(const struct shares *shares, int64_t id);
 const struct shares_binary *shares_find_binary(const struct shares *shares,
 					       const struct pathprof_build_id *id);
-/* Of a row that has so many clock samples and nothing else. */
+/* The figures of a row that has so many clock samples and nothing else. */
 struct figures shares_of_samples(const struct shares *shares, uint64_t samples);
 
 /*

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the views share: see view.h. */
+/* Code that the views share: see view.h. */
 #include "view.h"
 
 #include <inttypes.h>

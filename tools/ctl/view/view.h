@@ -18,7 +18,7 @@
 #include "measure.h"
 #include "shares.h"
 
-/* What is asked, and what the answer goes into. */
+/* A view's request, and its output. */
 struct view_query {
 	struct pathprof_store *store;
 	struct symbols *symbols;
@@ -77,14 +77,14 @@ void view_query_unload(struct view_query *query);
  * columns. time_known: some row has TIME.
  */
 void view_begin_rows(struct view_query *query, const struct view *view, bool time_known);
-/* As qsort has it: by the order, what is not known last; 0: alike. */
+/* Compares for qsort by the order; unknown figures come last; 0: alike. */
 int view_compare(const struct view_query *query, const struct figures *a, const struct figures *b);
 /* The cells of the columns that view_begin_rows gave. */
 void view_figure_cells(struct view_query *query, const struct figures *figures);
 /* The same as members. */
 void view_figure_members(const struct view_query *query, json_t *row,
 			 const struct figures *figures);
-/* Where the figures come from, in a line or two; "" where nothing was seen. The caller frees. */
+/* The source of the figures, in a line or two; "" if nothing was seen. The caller frees. */
 char *view_sources_text(const struct view_query *query);
 /* The same of a view whose SHARE is of taken branches. */
 char *view_branches_text(const struct view_query *query);

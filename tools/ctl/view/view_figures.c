@@ -184,7 +184,7 @@ void view_figure_members(const struct view_query *query, json_t *row, const stru
 	json_add_real(row, "weight", figures->weight);
 }
 
-/* What TIME the rows of paths do not have; "" where they have it all. */
+/* The TIME that no row of paths has; "" if they have it all. */
 static char *pathless_text(const struct shares *shares)
 {
 	const struct shares_pathless pathless = shares_pathless(shares);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * pathprof-cc and pathprof-c++: clang, with what makes programs count their own paths. All
- * arguments are clang's, but for those that begin with --pathprof-.
+ * pathprof-cc and pathprof-c++: run clang so that the programs it builds count their own paths. All
+ * arguments are clang's, except those that begin with --pathprof-.
  */
 #include <errno.h>
 #include <libgen.h>
@@ -57,18 +57,18 @@ static const char help[] =
 	"started); `pathprof-lab counts FILE...` shows its hottest paths.\n";
 
 struct invocation {
-	char **arguments;   /* of clang, in the order they will have */
-	bool *is_input;     /* by argument */
-	bool *asks_library; /* and: -lNAME */
+	char **arguments;   /* the arguments of clang, in order */
+	bool *is_input;     /* by argument: it is an input file */
+	bool *asks_library; /* by argument: it is -lNAME */
 	size_t cnt;
-	char *library;             /* the directory of plugin and runtime */
-	char *plugin;              /* the option that loads it */
-	const char *level;         /* of optimisation, as LLVM names its pipelines */
-	const char *interesting;   /* a file; "": none */
-	const char *following;     /* a file; "": none */
-	const char *whole_refuses; /* an argument that the whole cannot be compiled with */
-	const char *late_by;       /* the argument that forbids early; NULL: none does */
-	unsigned long depth;       /* of calls that are followed */
+	char *library;             /* the directory of the plugin and the runtime */
+	char *plugin;              /* the clang option that loads the plugin */
+	const char *level;         /* the optimisation level, as LLVM names its pipelines */
+	const char *interesting;   /* file of interesting paths; "": none */
+	const char *following;     /* file of paths that ran; "": none */
+	const char *whole_refuses; /* an argument that --pathprof-whole-program excludes */
+	const char *late_by;       /* the argument that forbids early counting; NULL: none does */
+	unsigned long depth;       /* how many nested calls paths follow */
 	bool cut_calls, practical, obvious, targeted, targets, verbose, oracle;
 	bool llvm_profile; /* clang's own counters are described */
 	bool whole, compiles, has_level;
@@ -110,7 +110,7 @@ static bool is_one_of(const char *argument, const char *const *list)
 	return false;
 }
 
-/* The last one counts; what is beyond 3 is 3. */
+/* The last option takes effect; levels above 3 mean 3. */
 static void take_level(struct invocation *in, const char *argument)
 {
 	switch (argument[2]) {
@@ -138,10 +138,10 @@ static void take_level(struct invocation *in, const char *argument)
 }
 
 /*
- * Early, clang is told to leave its passes out and the plugin runs LLVM's own instead. That loses
- * the passes of sanitizers and of clang's own instrumentation, and what is read by passes of
- * profiles (-fprofile-instr-use= is read before them); and what is in a file of arguments
- * is not known here.
+ * With early counting, clang leaves its passes out and the plugin runs LLVM's own instead. That
+ * loses the passes of sanitizers and of clang's own instrumentation, and those that read a profile
+ * (but -fprofile-instr-use= is read before them). The contents of a file of arguments are unknown
+ * here.
  */
 static bool forbids_early(const char *argument)
 {
@@ -265,7 +265,7 @@ static void take_ours(struct invocation *in, const char *argument)
 	}
 }
 
-/* What follows one of these is its value. */
+/* Whether the next argument is the value of this one. */
 static bool has_value(const char *argument)
 {
 	static const char *const list[] = {
@@ -281,7 +281,7 @@ static bool has_value(const char *argument)
 	return is_one_of(argument, list);
 }
 
-/* Two words that ask for a library, -l NAME or -Xlinker -lNAME, as the one that says the same. */
+/* Two arguments that ask for a library, -l NAME or -Xlinker -lNAME, as the single one that does. */
 static const char *library_of(const char *argument, const char *value)
 {
 	char *library;
@@ -329,7 +329,7 @@ static void find_library(struct invocation *in)
 		fail("out of memory", "");
 }
 
-/* Before the user's, who may say otherwise. Lines are what paths are shown by. */
+/* Added before the user's arguments, which may override it. Paths are shown by source lines. */
 static void add_lines(struct invocation *in)
 {
 	add(in, "--start-no-unused-arguments");
@@ -352,14 +352,14 @@ static void add_early(struct invocation *in)
 	add(in, "--end-no-unused-arguments");
 }
 
-/* By -Xlinker: an input of clang's own would be taken for source after -x c. */
+/* Passed by -Xlinker: clang would take a plain file name for source after -x c. */
 static void add_archive(struct invocation *in, const char *name)
 {
 	add(in, "-Xlinker");
 	add_path(in, "", name);
 }
 
-/* The C++ library may be the only one to call it, and comes after the runtime. */
+/* The C++ library may be the only caller of pthread_create(), and is linked after the runtime. */
 static void add_static_threads(struct invocation *in)
 {
 	add(in, "-Wl,--wrap=pthread_create");
@@ -389,7 +389,7 @@ static void add_threads(struct invocation *in)
 		add_program_threads(in);
 }
 
-/* A file of arguments may say -c. */
+/* A file of arguments may contain -c. */
 static void add_linking(struct invocation *in)
 {
 	add(in, "--start-no-unused-arguments");
@@ -416,7 +416,7 @@ static void set_environment(const struct invocation *in, bool early)
 		fail("out of memory", "");
 }
 
-/* Clang counts by itself, and prints the unit where it has put its counters in (stage.h). */
+/* Clang counts by itself, and prints the unit just after its counters were inserted (stage.h). */
 static void add_stage(struct invocation *in, const char *directory)
 {
 	char *printing;
@@ -429,14 +429,14 @@ static void add_stage(struct invocation *in, const char *directory)
 	/* Without names LLVM does not read what it has printed. */
 	add(in, "-fno-discard-value-names");
 	add(in, "-mllvm");
-	/* LLVM has two passes of one class, and knows it by one of their names. */
+	/* Two passes of LLVM share a class, which has only one of their names. */
 	add(in, "-print-after=pgo-instr-gen,ctx-instr-gen");
 	add(in, "-mllvm");
 	add(in, printing);
 	add(in, "--end-no-unused-arguments");
 }
 
-/* Options by which paths would be others than those of the unit with clang's counters. */
+/* Refuses options that would make the paths differ from those of the unit with clang's counters. */
 static void check_stage(const struct invocation *in)
 {
 	const char *other = in->late_by;
@@ -468,7 +468,7 @@ static int build_staged(struct invocation *in)
 	return status;
 }
 
-/* Where nothing is linked bitcode goes into the object, as for -flto. */
+/* If nothing is linked, bitcode is written to the object file, as with -flto. */
 static int build_whole(struct invocation *in)
 {
 	const char *const compiling[] = {in->plugin, NULL};
@@ -513,7 +513,7 @@ int main(int argc, char **argv)
 		fail("--pathprof-practical, --pathprof-obvious and --pathprof-targeted need a "
 		     "profile: ",
 		     INTERESTING "FILE, or clang's, -fprofile-instr-use=FILE");
-	/* Where it is linked, a whole program need not be told how its units were optimised. */
+	/* A whole program is optimised where it is linked, so a command without a level uses O2. */
 	if (in.whole && !in.has_level)
 		in.level = "O2";
 	early = in.level && !in.late_by;

@@ -161,7 +161,7 @@ static bool takes_archives(const struct whole_command *command, size_t at)
 	return archives;
 }
 
-/* What directory/libNAME.so or .a the linker takes; NULL: neither is there. */
+/* The libNAME.so or .a in directory that the linker takes; NULL: the directory has neither. */
 static char *look_for(const char *directory, const char *name, bool archives)
 {
 	char *stem = join(directory, "/lib", name), *archive = join(stem, ".a", ""),
@@ -180,8 +180,8 @@ static char *look_for(const char *directory, const char *name, bool archives)
 }
 
 /*
- * -lNAME, argument at, as the linker finds it: the first directory of -L that has a library of the
- * name. NULL: none of these, or not an archive of bitcode.
+ * Finds the library of argument at, -lNAME, as the linker does: in the first directory of -L that
+ * has one. NULL: none has, or it is no archive of bitcode.
  */
 static char *find_library(const struct whole_command *command, size_t at)
 {
@@ -203,7 +203,7 @@ static char *find_library(const struct whole_command *command, size_t at)
 	return NULL;
 }
 
-/* The kind of argument i; a library of bitcode is replaced by its file. */
+/* The kind of argument i; an argument -lNAME is replaced by the file if that holds bitcode. */
 static enum input input_of(struct whole_command *command, size_t i)
 {
 	char *library;
@@ -234,7 +234,7 @@ static void add(struct words *words, const char *word)
 	words->words[words->cnt++] = (char *)word;
 }
 
-/* The command's compiler and options, without inputs, their languages, and what it makes. */
+/* The command's compiler and options, without its inputs, their -x options and its output. */
 static struct words options_of(const struct whole_command *command, size_t room)
 {
 	struct words words = {must(calloc(command->cnt + room, sizeof(char *))), 0};
@@ -253,7 +253,7 @@ static struct words options_of(const struct whole_command *command, size_t room)
 	return words;
 }
 
-/* As the last -x before it says. */
+/* Copies the last -x that stands before input i. */
 static void add_language(struct words *words, const struct whole_command *command, size_t i)
 {
 	while (i-- > 1) {
@@ -265,7 +265,7 @@ static void add_language(struct words *words, const struct whole_command *comman
 	}
 }
 
-/* A source becomes bitcode of the same place among the inputs. */
+/* Compiles a source to bitcode, which takes the source's place among the inputs. */
 static void compile_source(struct whole_command *command, size_t i, char *directory)
 {
 	struct words words = options_of(command, 8);
@@ -285,7 +285,7 @@ static void compile_source(struct whole_command *command, size_t i, char *direct
 	command->arguments[i] = made;
 }
 
-/* Two objects may not define the same. */
+/* Objects are linked without override: two of them may not define the same symbol. */
 static char *link_objects(const struct whole_command *command, const enum input *inputs,
 			  char *directory)
 {
@@ -308,8 +308,8 @@ static char *link_objects(const struct whole_command *command, const enum input 
 	return made;
 }
 
-/* The last one first, and each that is before it has it give way: so do all to objects (NULL:
- * none). */
+/* The last archive comes first; each earlier one overrides its symbols, and objects (NULL: none)
+ * override all. */
 static char *link_archives(const struct whole_command *command, const enum input *inputs,
 			   const char *objects, char *directory)
 {
@@ -354,7 +354,7 @@ static char *compile_whole(const struct whole_command *command, const char *bitc
 	return made;
 }
 
-/* The whole's object stands where the first of its inputs stood. */
+/* Puts the whole program's object where the first of its inputs stood. */
 static void replace_inputs(struct whole_command *command, const enum input *inputs, char *whole)
 {
 	size_t cnt = 0;
@@ -369,7 +369,7 @@ static void replace_inputs(struct whole_command *command, const enum input *inpu
 		}
 		if (stands)
 			continue;
-		/* An earlier -x would hold for the object, too. */
+		/* An earlier -x would apply to the object as well. */
 		command->arguments[cnt++] = (char *)"-x";
 		command->arguments[cnt++] = (char *)"none";
 		command->arguments[cnt++] = whole;

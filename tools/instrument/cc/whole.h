@@ -15,25 +15,25 @@
 /* A command, as clang would take it. */
 struct whole_command {
 	char **arguments;       /* the compiler first; the vector has room for WHOLE_ROOM more */
-	bool *is_input;         /* by argument: it is a file, or - */
-	const bool *is_library; /* and: it is -lNAME */
+	bool *is_input;         /* by argument: it is a file, or - for standard input */
+	const bool *is_library; /* by argument: it is -lNAME */
 	size_t cnt;
-	const char *const *compiling; /* options where the whole is compiled; NULL behind them */
+	const char *const *compiling; /* options to compile the whole with; NULL-terminated */
 };
 #define WHOLE_ROOM 8
 
 /*
- * For a command that links. Sources and bitcode among its inputs, and archives of bitcode, become
- * one object, which takes the place of the first; nothing is done if there are none. Exits if a
- * program that it runs fails. Returns a directory of temporary files that whole_remove() takes
- * away, or NULL.
+ * Compiles the inputs of a command that links: sources and bitcode among its inputs, and archives
+ * of bitcode, become one object, which takes the place of the first; nothing is done if there are
+ * none. Exits if a program that it runs fails. Returns a directory of temporary files that
+ * whole_remove() takes away, or NULL.
  */
 char *whole_compile(struct whole_command *command);
 void whole_remove(char *directory);
-/* One for temporary files; exits if there can be none. */
+/* Makes a directory for temporary files; exits on failure. */
 char *whole_make_directory(void);
 
-/* Runs it to its end; the exit status is as a shell has it. */
+/* Runs the command and waits; returns its exit status as a shell does. */
 int whole_run(char *const *arguments);
 
 #endif

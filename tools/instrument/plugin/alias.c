@@ -31,7 +31,7 @@ static LLVMValueRef operand_of(LLVMValueRef node, unsigned int index)
 	return operands[index];
 }
 
-/* Of a tag (base type, type of the access, offset); a type's second operand is its parent. */
+/* The root of a tag (base type, access type, offset): a type's second operand is its parent. */
 static LLVMValueRef root_of(LLVMValueRef tag)
 {
 	LLVMValueRef type = operand_of(tag, 1);
@@ -48,7 +48,7 @@ static LLVMMetadataRef make_node(struct unit *u, LLVMMetadataRef a, LLVMMetadata
 	return LLVMMDNodeInContext2(u->context, operands, 3);
 }
 
-/* A type beside all others of the language, whose accesses may not touch one another's memory. */
+/* A type beside all others of the language: accesses of the two kinds never alias. */
 static LLVMValueRef make_tag(struct unit *u, LLVMValueRef root, const char *name)
 {
 	LLVMMetadataRef type = make_node(u, LLVMMDStringInContext2(u->context, name, strlen(name)),

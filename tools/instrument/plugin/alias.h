@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Nothing in the program touches the memory that counts are in. Optimisations learn that by the
- * rules that accesses of different types are told apart by (TBAA): counting has types of its own,
- * beside all others of the language. So what the program reads may stay in registers over a count,
- * and a thread's place is read once where no call comes between.
+ * Tells the optimiser, by type-based alias analysis (TBAA), that nothing in the program touches the
+ * counters' memory: counting has types of its own, beside all others of the language. So values
+ * that the program reads may stay in registers across a count, and a thread's place is read once
+ * unless a call intervenes.
  *
  * Without optimisation, and with -fno-strict-aliasing, accesses have no types, and nothing is told.
  */
@@ -12,9 +12,9 @@
 
 #include "unit.h"
 
-/* Finds the language's types. */
+/* Finds the root of the language's types. */
 void alias_init(struct unit *unit);
-/* For an access of counting's own. */
+/* Marks an access to counting's own memory. */
 void alias_set_apart(const struct unit *unit, LLVMValueRef access, enum alias_type type);
 
 #endif

@@ -28,7 +28,7 @@ uint32_t call_graph_callee(const struct call_graph *graph, LLVMValueRef instruct
 	if (opcode != LLVMCall && opcode != LLVMInvoke)
 		return CALL_GRAPH_NONE;
 	callee = LLVMIsAFunction(LLVMGetCalledValue(instruction));
-	/* By another type it is called as if by a pointer. */
+	/* A call with another type than the callee's counts as a call by pointer. */
 	if (!callee || LLVMGetCalledFunctionType(instruction) != LLVMGlobalGetValueType(callee))
 		return CALL_GRAPH_NONE;
 	return call_graph_find(graph, callee);
@@ -80,11 +80,11 @@ static void take_calls(struct call_graph *graph, LLVMValueRef function)
 
 struct search {
 	struct call_graph *graph;
-	uint32_t *number; /* by function: in the order they are met, from 1; 0: not met yet */
-	uint32_t *low;    /* by function: the least number of the open ones it leads to */
-	uint32_t *next;   /* by function: the callee to look at */
-	uint32_t *way;    /* from the root to the function at hand */
-	uint32_t *open;   /* functions without a component, as they were met */
+	uint32_t *number; /* by function: its place in order of visiting, from 1; 0: none yet */
+	uint32_t *low;    /* by function: the least number of an open function that it reaches */
+	uint32_t *next;   /* by function: the next callee to visit */
+	uint32_t *way;    /* the functions from the root to the current one */
+	uint32_t *open;   /* the functions not yet in a component, in order of visiting */
 	uint32_t way_cnt, open_cnt, met_cnt, component_cnt;
 };
 
@@ -103,7 +103,7 @@ static void lower(struct search *s, uint32_t function, uint32_t to)
 		s->low[function] = to;
 }
 
-/* It is the first of its component: all that are open behind it belong to that. */
+/* The function is the first of its component: all open functions behind it belong to that too. */
 static void close_component(struct search *s, uint32_t first)
 {
 	uint32_t function;

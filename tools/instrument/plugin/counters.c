@@ -8,8 +8,8 @@
 #include "inlining.h"
 
 /*
- * Arguments: name, hash, number of counters, which; and of STEP by how much. Of VALUE: name, hash,
- * value, kind, number of the place.
+ * The intrinsics' arguments. INCREMENT: name, hash, number of counters, index; STEP: those and the
+ * increment; VALUE: name, hash, value, kind, index of the site.
  */
 #define INTRINSICS     "llvm.instrprof."
 #define INCREMENT      INTRINSICS "increment"
@@ -20,7 +20,7 @@
 #define SELECT_SYMBOL  "__pathprof_select"
 #define NAMES          "__profn_"
 
-/* The name of the intrinsic that counts for clang; NULL: the instruction calls none. */
+/* The name of the instrprof intrinsic that the instruction calls; NULL: it calls none. */
 static const char *intrinsic_of(LLVMValueRef instruction)
 {
 	LLVMValueRef callee = LLVMIsACallInst(instruction) ? LLVMGetCalledValue(instruction) : NULL;
@@ -35,7 +35,7 @@ static const char *intrinsic_of(LLVMValueRef instruction)
 
 /* ---------------------------------------------------------------- selects */
 
-/* A function that counts by one if the step is not 0, and is inlined. */
+/* Makes an inlined function that counts one if its step is not 0. */
 static LLVMValueRef make_select(struct unit *unit)
 {
 	LLVMValueRef increment = LLVMGetNamedFunction(unit->module, INCREMENT);
@@ -108,7 +108,7 @@ static void add_place(struct counters_function *f, LLVMValueRef increment)
 							    LLVMGetInstructionParent(increment)};
 }
 
-/* Which values came is no matter of paths; LLVM asks how many places there are. */
+/* Paths do not depend on profiled values, but LLVM asks for the number of sites. */
 static void add_site(struct counters_function *f, LLVMValueRef call)
 {
 	uint64_t kind = argument_of(call, 3);
@@ -182,7 +182,7 @@ const struct counters_function *counters_of(const struct unit *unit, LLVMValueRe
 
 /* ---------------------------------------------------------------- the end */
 
-/* Names of functions that nothing refers to any more. */
+/* Deletes the names of functions that nothing refers to any more. */
 static void delete_names(LLVMModuleRef module)
 {
 	LLVMValueRef next;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The counters that clang's own instrumentation (-fprofile-generate) put into functions: which
- * profile they belong to, and in which blocks they stand. They are taken out again, since how often
- * a block ran follows from paths.
+ * The counters that clang's own instrumentation (-fprofile-generate) put into functions: the
+ * profile record they belong to and the blocks they stand in. They are removed again, since paths
+ * tell how often each block ran.
  *
- * A counter of selects counts how often a condition was true. It becomes a branch around a block
- * that stands for it, so paths tell that as well.
+ * The counter of a select counts how often its condition was true. It becomes a branch around a
+ * block of its own, so that paths tell this as well.
  */
 #ifndef COUNTERS_H
 #define COUNTERS_H
@@ -20,9 +20,9 @@ struct counters_place {
 
 struct counters_function {
 	LLVMValueRef function;
-	const char *name; /* by which the profile knows it; not ended by 0 */
+	const char *name; /* its name in the profile; not terminated by 0 */
 	size_t name_bytes;
-	uint64_t hash; /* of its graph, as LLVM has it */
+	uint64_t hash; /* of the function's graph, as LLVM computes it */
 	uint32_t cnt;
 	uint32_t site_cnt[PATHPROF_VALUE_KINDS]; /* places whose values clang counts */
 	struct counters_place *places;
@@ -30,17 +30,17 @@ struct counters_function {
 };
 
 struct counters {
-	struct counters_function *functions; /* by address */
+	struct counters_function *functions; /* sorted by address */
 	uint32_t cnt, room;
 	char **missing; /* names of functions with counters whose paths are not counted */
 	uint32_t missing_cnt, missing_room;
 };
 
-/* Before paths are numbered; into unit->counters. */
+/* Moves clang's counters to unit->counters. Call before paths are numbered. */
 void counters_take(struct unit *unit);
-/* NULL: clang has none in this function, or counters were not asked for. */
+/* The function's counters. NULL: it has none, or counters were not asked for. */
 const struct counters_function *counters_of(const struct unit *unit, LLVMValueRef function);
-/* The function's paths are not counted. */
+/* Notes a function whose paths are not counted. */
 void counters_miss(struct unit *unit, LLVMValueRef function);
 void counters_release(struct unit *unit);
 

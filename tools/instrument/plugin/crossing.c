@@ -23,7 +23,7 @@ static LLVMTypeRef crossing_type(const struct unit *unit)
 	return LLVMFunctionType(LLVMVoidTypeInContext(unit->context), types, ARGUMENTS, false);
 }
 
-/* It does not throw, so where it stands in what an invoke calls it stays a call. */
+/* Declares it as nounwind, so that inlining into an invoke leaves it a call. */
 static LLVMValueRef declare(const struct unit *unit)
 {
 	LLVMValueRef made = LLVMAddFunction(unit->module, CROSSING_SYMBOL, crossing_type(unit));
@@ -46,7 +46,7 @@ static void put(struct unit *unit, LLVMValueRef before, uint32_t kind, uint32_t 
 	LLVMInstructionSetDebugLoc(made, NULL);
 }
 
-/* A block that one way leads to, and no more. */
+/* Whether exactly one edge leads to the block. */
 static bool has_one_way_in(LLVMBasicBlockRef block)
 {
 	LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(block));
@@ -54,7 +54,7 @@ static bool has_one_way_in(LLVMBasicBlockRef block)
 	return use && !LLVMGetNextUse(use);
 }
 
-/* Where the caller goes on. NULL: other ways lead there as well, or none does. */
+/* The instruction behind the call. NULL: other edges lead there as well, or no place. */
 static LLVMValueRef behind(LLVMValueRef call)
 {
 	if (LLVMGetInstructionOpcode(call) != LLVMInvoke)

@@ -9,7 +9,7 @@
 #include "counters.h"
 #include "crossing.h"
 
-/* A function has few files: its own, and those that code was inlined from. */
+/* A function has few files: its own, and those of inlined code. */
 #define FILES_MAX 64
 
 struct files {
@@ -67,7 +67,7 @@ static char *file_of(LLVMValueRef instruction)
 	return name;
 }
 
-/* The number of a file; FILES_MAX: there is no room for it. */
+/* The number of a file; FILES_MAX: the table is full. */
 static uint32_t number_file(struct files *files, char *name)
 {
 	for (uint32_t i = 0; i < files->cnt; i++) {
@@ -85,8 +85,8 @@ static uint32_t number_file(struct files *files, char *name)
 }
 
 /*
- * Where a piece begins in the source: what its first instruction with a line says. Line 0 is of no
- * file.
+ * A piece begins in the source at the line of its first instruction that has one. Line 0 belongs to
+ * no file.
  */
 static struct line line_of(const struct piece *piece, struct files *files)
 {
@@ -129,7 +129,7 @@ static void put_nodes(FILE *out, const struct shape *shape)
 
 /* ---------------------------------------------------------------- functions and the unit */
 
-/* Of which path each slot of a table is. */
+/* Writes the path of each slot of a table. */
 static void put_table_slots(FILE *out, const struct pathprof_preferential *table)
 {
 	uint32_t cnt = 1u << table->slot_bits;
@@ -165,7 +165,7 @@ static void put_slots(FILE *out, const struct insertion *in)
 	}
 }
 
-/* Where inlined code begins and ends. */
+/* Writes the nodes where inlined code begins and ends. */
 static void put_crossings(const struct insertion *in)
 {
 	const struct shape *shape = in->shape;
@@ -188,7 +188,7 @@ static void put_crossings(const struct insertion *in)
 	}
 }
 
-/* Paths that the profile has told, and are not counted. */
+/* Writes the paths whose counts follow from the profile, and are not counted. */
 static void put_told(FILE *out, const struct pathprof_warm *warm)
 {
 	put_u32(out, warm ? (uint32_t)warm->told_cnt : 0);
@@ -212,7 +212,7 @@ static void put_arc(const struct insertion *in, uint32_t edge)
 		(arc->cut ? by_call : 0) | (is_silent(in, edge) ? PATHPROF_EDGE_SILENT : 0));
 }
 
-/* Clang's own counters, and the nodes that each one counts. */
+/* Writes clang's own counters, and the nodes that each one counts. */
 static void put_counters(const struct insertion *in, LLVMValueRef function)
 {
 	const struct counters_function *counters = counters_of(in->unit, function);
@@ -255,7 +255,7 @@ void describe_function(const struct insertion *in, LLVMValueRef function)
 	put_counters(in, function);
 }
 
-/* Functions that are inlined somewhere, or others are inlined in. */
+/* Writes the names of functions that were inlined, or into which others were. */
 static void put_names(FILE *out, const struct unit *unit)
 {
 	put_u32(out, unit->name_cnt);
@@ -263,7 +263,7 @@ static void put_names(FILE *out, const struct unit *unit)
 		put_string(out, unit->names[i], strlen(unit->names[i]));
 }
 
-/* Functions with counters of clang's whose paths are not counted. */
+/* Writes the functions that have clang's counters but whose paths are not counted. */
 static void put_missing(FILE *out, const struct counters *counters)
 {
 	put_u32(out, counters ? counters->missing_cnt : 0);
@@ -280,7 +280,7 @@ void describe_unit(struct unit *unit)
 
 	if (!out || fflush(unit->description) != 0)
 		abort();
-	/* Nothing refers to it, so a linker that throws such sections away is told to keep it. */
+	/* Nothing refers to the section; R (retain) keeps it in a link with --gc-sections. */
 	fprintf(out, "\t.pushsection %s,\"R\",@progbits\n", PATHPROF_DESCRIPTION_SECTION);
 	put_u32(out, PATHPROF_UNIT_MAGIC);
 	put_u32(out, PATHPROF_UNIT_VERSION);

@@ -12,14 +12,14 @@
 #include "insert.h"
 #include "weights.h"
 
-/* Paths of a function that are known to run; none: ids is NULL. */
+/* The paths of a function that are known to run; ids is NULL if there are none. */
 struct known {
 	uint64_t *ids, *counts; /* hottest first */
 	size_t cnt;
 	uint64_t *frequency; /* by edge */
-	uint64_t entries;    /* of the function */
-	uint64_t total;      /* of all functions */
-	bool is_changed;     /* what is known is of another graph */
+	uint64_t entries;    /* calls of the function */
+	uint64_t total;      /* the profile's total count, over all functions */
+	bool is_changed;     /* the profile is of another version of the function's graph */
 };
 
 static uint64_t counters_of(const struct insertion *in)
@@ -39,7 +39,7 @@ static uint64_t counters_of(const struct insertion *in)
 static void instrument(struct insertion *in, LLVMValueRef function)
 {
 	in->first_counter = unit_take_counters(in->unit, counters_of(in));
-	/* Described first: inserted code has no lines of its own. */
+	/* Described before the insertion, since inserted code has no lines of its own. */
 	describe_function(in, function);
 	if (in->unit->oracle)
 		insert_oracle(in, function);
@@ -50,7 +50,7 @@ static void instrument(struct insertion *in, LLVMValueRef function)
 
 /* ---------------------------------------------------------------- what is known to run */
 
-/* The weights that clang was told are an edge profile, no more. */
+/* Takes the weights that clang was given, as an edge profile. */
 static void take_weights(const struct insertion *in, LLVMValueRef function, struct known *known)
 {
 	if (!in->unit->practical)
@@ -105,7 +105,7 @@ static void known_release(struct known *known)
 
 /* ---------------------------------------------------------------- how its paths are counted */
 
-/* -ENOENT: the function needs no table, or there is no good one. */
+/* -ENOENT: the function needs no table, or no good one was found. */
 static int make_table(const struct insertion *in, const struct known *known,
 		      struct pathprof_preferential *ret_table)
 {
@@ -160,7 +160,7 @@ static int instrument_warm(const struct insertion *in, LLVMValueRef function,
 	return 0;
 }
 
-/* -ELOOP: an edge would need code that no code can be put on. */
+/* -ELOOP: an edge that cannot be split would need code. */
 static int instrument_by_number(const struct insertion *in, LLVMValueRef function,
 				const struct known *known)
 {

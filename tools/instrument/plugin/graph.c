@@ -8,7 +8,7 @@
 #include "pathprof/instrument_abi.h"
 #include "ran.h"
 
-/* Edges that are cut for there being too many paths are described like those that calls cut. */
+/* Edges cut because there are too many paths are described like those that calls cut. */
 static void take_cuts(struct graph *graph)
 {
 	for (uint32_t e = 0; e < graph->flow.edge_cnt; e++)
@@ -16,7 +16,7 @@ static void take_cuts(struct graph *graph)
 					    pathprof_function_paths_cut_at(graph->paths, e);
 }
 
-/* NULL: what ran is not known. A cut needs code, so an edge that none can be put on is cut last. */
+/* How often each edge ran; NULL: unknown. A cut needs code, so unsplittable edges come last. */
 static uint64_t *heat_of(const struct unit *unit, LLVMValueRef function, const struct shape *shape)
 {
 	uint64_t *heat = ran_heat(unit, function, shape);
@@ -80,7 +80,7 @@ const struct pathprof_interesting_path *graph_known_paths(const struct graph *gr
 	return paths;
 }
 
-/* The start is told, too, where there is no room for edges. */
+/* The start is returned even if there is no room for edges. */
 bool graph_is_entry(const struct graph *graph, uint64_t id)
 {
 	struct pathprof_flow_path path = {0};

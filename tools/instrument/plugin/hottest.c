@@ -5,7 +5,7 @@
 
 #include "unit.h"
 
-/* All paths that end at a place. */
+/* The paths that end at one place. */
 struct end {
 	uint64_t first_id, first_count, all;
 };
@@ -42,7 +42,7 @@ static void take_path(struct search *s, uint64_t id, uint64_t count)
 	end->all += count;
 }
 
-/* 0: the path has none. */
+/* The slot of the path, and 1; 0: it has none. */
 static uint32_t slot_of(const struct pathprof_preferential *table, uint64_t id)
 {
 	for (uint32_t i = 0; i < 1u << table->slot_bits; i++)

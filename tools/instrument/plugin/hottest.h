@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which path of a table most often ends at a place: code looks for that one before it looks into
- * the table. Only where it is three of four that end there.
+ * The path of a table that most often ends at a place, if it is at least three quarters of the
+ * paths that end there: code compares with it before it looks into the table.
  */
 #ifndef HOTTEST_H
 #define HOTTEST_H
@@ -10,13 +10,13 @@
 #include "pathprof/increments.h"
 #include "pathprof/preferential.h"
 
-/* A slot of the table and 1; 0: none stands out. */
+/* A slot of the table, plus 1; 0: no path stands out. */
 struct hottest {
-	uint32_t *of_edge;    /* of paths that a cut edge ends */
-	uint32_t *of_leaving; /* by node: of those that leave the function there */
+	uint32_t *of_edge;    /* the hottest path that ends with a cut edge */
+	uint32_t *of_leaving; /* by node: the hottest path that leaves the function there */
 };
 
-/* ids[cnt]: paths that ran, hottest first, and how often they did. */
+/* ids[cnt]: the paths that ran, hottest first; counts: how often each ran. */
 void hottest_init(struct hottest *hottest, const struct pathprof_function_paths *paths,
 		  const struct pathprof_flow *flow, const struct pathprof_preferential *table,
 		  const uint64_t *ids, const uint64_t *counts, size_t cnt);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The register is a slot on the stack: the passes behind make a register of it.
+ * The path register is a stack slot, which later passes turn into a register.
  *
- * A count is one instruction of x86-64 that adds to memory, which a signal handler cannot come in
- * between. No optimisation may hold the sum back in a register, so a process that is killed has
- * counted all. It is inline assembly that tells what it touches: its counter, which nothing else in
- * the program does (alias.h).
+ * A count is one x86-64 instruction that adds to memory, so a signal handler cannot interrupt it.
+ * No optimisation may keep the sum in a register, so a killed process has counted everything. It is
+ * inline assembly that declares its only effect: on its counter, which nothing else in the program
+ * touches (alias.h).
  */
 #include "insert.h"
 
@@ -19,7 +19,7 @@ static LLVMValueRef constant(const struct insertion *in, uint64_t value)
 	return LLVMConstInt(in->unit->i64, value, false);
 }
 
-/* ---------------------------------------------------------------- what is put in */
+/* ---------------------------------------------------------------- inserted instructions */
 
 static void put_start(struct insertion *in, uint32_t node)
 {
@@ -27,7 +27,7 @@ static void put_start(struct insertion *in, uint32_t node)
 		       in->path_register);
 }
 
-/* Work of an edge on the register: it adds a value or sets it. */
+/* An edge's update of the register: it adds a value or sets it. */
 struct step {
 	uint64_t value;
 	bool sets; /* instead of adding */
@@ -63,7 +63,7 @@ static LLVMValueRef put_sum(struct insertion *in, struct step step)
 	return step.value ? LLVMBuildAdd(b, sum, constant(in, step.value), "") : sum;
 }
 
-/* The address of this thread's counter at an index behind the function's first. */
+/* The address of this thread's counter at an index relative to the function's first. */
 static LLVMValueRef put_counter(struct insertion *in, LLVMValueRef index)
 {
 	LLVMBuilderRef b = in->unit->builder;
@@ -90,7 +90,7 @@ void put_increment(struct unit *unit, LLVMValueRef counter)
 	alias_set_apart(unit, call, ALIAS_COUNTER);
 }
 
-/* hot: as put_in_table() takes it. */
+/* hot: as for put_in_table(). */
 static void put_count(struct insertion *in, struct step step, uint32_t hot)
 {
 	LLVMValueRef first = constant(in, in->first_counter);
@@ -113,7 +113,7 @@ static void put_count(struct insertion *in, struct step step, uint32_t hot)
 	}
 }
 
-/* ---------------------------------------------------------------- where */
+/* ---------------------------------------------------------------- places of insertion */
 
 /* A PHI node cannot be changed: a new one takes its place, in which `between` stands for `from`. */
 static void replace_phi(LLVMBuilderRef b, LLVMValueRef phi, LLVMBasicBlockRef from,
@@ -163,7 +163,7 @@ static LLVMValueRef split_edge(struct unit *unit, LLVMBasicBlockRef from, LLVMBa
 	return jump;
 }
 
-/* Brings the builder to where code runs when this edge does, and only then. */
+/* Moves the builder to a place that runs exactly when this edge does. */
 static void go_to_edge(struct insertion *in, const struct pathprof_flow_edge *edge)
 {
 	struct unit *u = in->unit;
@@ -185,7 +185,7 @@ static uint32_t hot_at_edge(const struct insertion *in, uint32_t edge)
 	return in->hottest ? in->hottest->of_edge[edge] : 0;
 }
 
-/* A call ends one path and begins another. One that ends its block as well is not gone behind. */
+/* A call ends one path and begins another. Behind one that ends its block nothing is put. */
 static void put_cut_call(struct insertion *in, uint32_t edge, LLVMValueRef call)
 {
 	LLVMPositionBuilderBefore(in->unit->builder, call);
@@ -236,8 +236,8 @@ static void put_register(struct insertion *in, LLVMValueRef function)
 }
 
 /*
- * Nodes that nothing leads to have no paths. Leaving comes last: what an edge puts at the beginning
- * of a block must be ahead of it, and where it does not it was put in front.
+ * Unreachable nodes have no paths. Exits come last: code that an edge inserts at the beginning of a
+ * block must precede them; code inserted before them already does.
  */
 void insert_all(struct insertion *in, LLVMValueRef function)
 {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Counting in a cache: where the path has its entry a count costs a multiplication, a comparison
- * and an addition; where it has not, the runtime is called. The function that does so is put into
- * the module once, and then inlined wherever a path ends.
+ * Counting in a cache: a hit costs a multiplication, a comparison and an addition; a miss calls the
+ * runtime. The function that does so is put into the module once, and inlined wherever a path ends.
  */
 #include "insert.h"
 
 #define CACHED_SYMBOL "__pathprof_count_cached"
-#define HASHED_SYMBOL "__pathprof_count_hashed" /* of the runtime */
+#define HASHED_SYMBOL "__pathprof_count_hashed" /* defined by the runtime */
 
 struct cached_function {
 	struct unit *unit;
@@ -27,7 +26,7 @@ static LLVMTypeRef cached_type(const struct unit *u)
 	return LLVMFunctionType(LLVMVoidTypeInContext(u->context), arguments, 3, false);
 }
 
-/* The address of the pair of counters that is the path's entry. */
+/* The address of the pair of counters that is the path's cache entry. */
 static LLVMValueRef put_entry(struct cached_function *f)
 {
 	LLVMBuilderRef b = f->unit->builder;
@@ -76,7 +75,7 @@ static void fill_cached(struct unit *u, LLVMValueRef function)
 	put_miss(&f);
 }
 
-/* The builder is in the middle of another function. */
+/* A builder of its own: the unit's stands in the middle of another function. */
 static LLVMValueRef make_cached(struct unit *u)
 {
 	LLVMValueRef function = make_inlined(u, CACHED_SYMBOL, cached_type(u));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What functions that are put into the module and inlined where paths end have in common. */
+/* Helpers for functions that are put into the module and inlined where paths end. */
 #include <string.h>
 
 #include "insert.h"
 
-/* Of a thousand counts hardly one is a miss. */
+/* Branch weights: fewer than one in a thousand counts is expected to miss. */
 #define HIT_WEIGHT  1000
 #define MISS_WEIGHT 1
 
@@ -62,7 +62,7 @@ void put_runtime_call(struct unit *unit, const char *name, LLVMValueRef counter,
 		function = LLVMAddFunction(unit->module, name, type);
 		LLVMSetVisibility(function, LLVMHiddenVisibility);
 		LLVMSetFunctionCallConv(function, LLVMPreserveMostCallConv);
-		/* So what the program keeps in registers, it may keep across the call. */
+		/* The program may keep values in registers across the call. */
 		add_value(unit, function, "memory", MEMORY_OF_ITS_OWN);
 		add_attribute(unit, function, "nounwind");
 		add_attribute(unit, function, "willreturn");

@@ -3,7 +3,7 @@
 
 #define ORACLE_SYMBOL "__pathprof_oracle"
 
-/* What happens at a node; tests/scenario/counting_oracle.py knows them. */
+/* The events at a node, as tests/scenario/counting_oracle.py numbers them. */
 enum { NODE_BEGINS = 0, CALL_CUTS = 1, FUNCTION_IS_LEFT = 2 };
 
 static LLVMValueRef constant32(const struct unit *unit, uint32_t value)

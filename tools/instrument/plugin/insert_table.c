@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Counting in a table of interesting paths (pathprof/preferential.h). What its slots are compared
- * with are constants, which all threads share. Of any other path the runtime is told.
+ * Counting in a table of interesting paths (pathprof/preferential.h). The slots' keys are
+ * constants, which all threads share. Any other path is passed to the runtime.
  */
 #include <stdlib.h>
 
@@ -9,16 +9,15 @@
 
 #define TABLE_FUNCTION  "__pathprof_count_in_table"
 #define HOT_FUNCTION    "__pathprof_count_hot_in_table"
-#define RESIDUAL_SYMBOL "__pathprof_count_residual" /* of the runtime */
+#define RESIDUAL_SYMBOL "__pathprof_count_residual" /* defined by the runtime */
 
 static LLVMValueRef constant(const struct unit *u, uint64_t value)
 {
 	return LLVMConstInt(u->i64, value, false);
 }
 
-/* Parameters of the functions that are put into the module. HOT_BEFORE: the register, if it is the
- * hot path.
- */
+/* Parameters of the functions that are put into the module. HOT_BEFORE: the register's value on the
+ * hot path. */
 enum { KEYS, COUNTERS, COUNTER, REGISTER, STEP, MASK, HALF, BITS, HOT_BEFORE, HOT_SLOT, ARGUMENTS };
 
 static LLVMTypeRef table_type(const struct unit *u)
@@ -75,7 +74,7 @@ static void fill(struct unit *u, LLVMValueRef function)
 	LLVMBuildRetVoid(b);
 }
 
-/* One path is looked for before the table is. */
+/* Compares with the hot path before looking into the table. */
 static void fill_hot(struct unit *u, LLVMValueRef function)
 {
 	LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(u->context, function, "");
@@ -98,7 +97,7 @@ static void fill_hot(struct unit *u, LLVMValueRef function)
 	LLVMBuildRetVoid(b);
 }
 
-/* The builder is in the middle of another function. */
+/* A builder of its own: the unit's stands in the middle of another function. */
 static LLVMValueRef make(struct unit *u, const char *name,
 			 void (*fill_it)(struct unit *, LLVMValueRef))
 {

@@ -6,11 +6,11 @@
 #include "alias.h"
 #include "pathprof/instrument_abi.h"
 
-#define DISTANCE_SYMBOL "__pathprof_distance" /* of the runtime */
+#define DISTANCE_SYMBOL "__pathprof_distance" /* defined by the runtime */
 #define POINTER_SYMBOL  "__pathprof_pointer"
 #define MOVE_SYMBOL     "__pathprof_move"
 
-/* Code for a shared library reaches a thread's variables another way than an executable's. */
+/* Code for a shared library accesses thread-local variables in another way than an executable's. */
 static bool is_for_library(LLVMModuleRef module)
 {
 	return LLVMGetModuleFlag(module, "PIC Level", strlen("PIC Level")) &&
@@ -65,9 +65,9 @@ LLVMValueRef place_put(struct unit *unit, LLVMValueRef index)
 	return has_pointer ? put_at_pointer(unit, index) : put_at_distance(unit, index);
 }
 
-/* ---------------------------------------------------------------- the runtime's way to it */
+/* ---------------------------------------------------------------- the runtime's access to it */
 
-/* void move(void): the pointer goes to where the calling thread's distance says. */
+/* void move(void): sets the pointer according to the calling thread's distance. */
 static LLVMValueRef make_move(struct unit *u)
 {
 	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(u->context), NULL, 0, false);

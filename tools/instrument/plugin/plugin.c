@@ -4,8 +4,8 @@
  *
  * Passes of LLVM are C++. But since LLVM 22 a plugin may also ask to be called with the whole
  * module before code is generated, and a C function can take that call: references are pointers.
- * Late, it sees the module as the optimiser left it. Early, clang was told to leave its passes out:
- * it cleans the module up a little, puts counting in, and has everything else optimised then.
+ * Late, it sees the module as the optimiser left it. Early, clang leaves its passes out: the plugin
+ * cleans the module up a little, inserts counting, and then optimises everything.
  *
  * PATHPROF_INSTRUMENT, set by pathprof-cc, holds words: early=O2 (any level), cut=calls, verbose;
  * practical, obvious, targeted (each of these with practical), targets, whole; depth=N; and oracle,
@@ -28,10 +28,10 @@
 #define LLVM_MAJOR         22
 #define PLUGIN_API_VERSION 2
 
-/* The unit's name, where one is compiled of all source files. */
+/* The name of a unit that is compiled from all source files. */
 #define WHOLE_NAME "whole program"
 
-/* As llvm/Plugins/PassPlugin.h has it. */
+/* The layout of llvm/Plugins/PassPlugin.h. */
 struct plugin_info {
 	uint32_t api_version;
 	const char *name, *version;
@@ -44,7 +44,7 @@ __attribute__((visibility("default"))) struct plugin_info llvmGetPassPluginInfo(
 
 /* ---------------------------------------------------------------- settings */
 
-/* What follows a word of the settings; NULL: it is not among them. */
+/* The rest of the settings behind this word; NULL: the word is not among them. */
 static const char *setting(const char *word)
 {
 	const char *at = getenv("PATHPROF_INSTRUMENT");
@@ -56,7 +56,7 @@ static const char *setting(const char *word)
 	return NULL;
 }
 
-/* Where clang prints the unit with its own counters; NULL: they are not asked for. */
+/* The directory where clang prints the unit with its own counters; NULL: they are not asked for. */
 static const char *stage_directory(void)
 {
 	const char *directory = getenv("PATHPROF_STAGE");
@@ -78,9 +78,9 @@ static void leave_out(struct unit *unit, LLVMValueRef function)
 }
 
 /*
- * Code of a function that is in another object as well serves to be inlined: early, it may yet be,
- * and runs as part of this unit then. Later what is left of it is dropped. What is always inlined
- * is not that function but a header's way to call it.
+ * An available_externally function exists to be inlined. Early, it may yet be, and then runs as
+ * part of this unit; later, its remains are dropped. If always inlined, it is only a header's
+ * wrapper.
  */
 static bool is_elsewhere(const struct unit *unit, LLVMValueRef function)
 {
@@ -90,7 +90,7 @@ static bool is_elsewhere(const struct unit *unit, LLVMValueRef function)
 	       (!setting("early=") || unit_has_attribute(function, unit->always_inline));
 }
 
-/* NULL: none is named. */
+/* Reads the file that the variable names; NULL: it names none. */
 static struct pathprof_interesting *read_paths(const char *variable)
 {
 	const char *file = getenv(variable);
@@ -143,7 +143,7 @@ static enum pathprof_warm_rules rules(void)
 	return setting("obvious") ? PATHPROF_WARM_OBVIOUS : PATHPROF_WARM_PRACTICAL;
 }
 
-/* Before paths are numbered. */
+/* Called before paths are numbered. */
 static void follow_calls(struct unit *unit)
 {
 	struct pathprof_interesting *ran = read_paths("PATHPROF_INTERPROCEDURAL");
@@ -159,7 +159,7 @@ static void follow_calls(struct unit *unit)
 	pathprof_interesting_free(ran);
 }
 
-/* Whether a target's name begins with this one of an architecture. */
+/* Whether a target triple begins with this architecture. */
 static bool is_of(const char *target, const char *architecture)
 {
 	size_t len = strlen(architecture);
@@ -167,7 +167,7 @@ static bool is_of(const char *target, const char *architecture)
 	return strncmp(target, architecture, len) == 0 && (target[len] == '-' || !target[len]);
 }
 
-/* The code that programs count with is of x86-64, and has places of eight bytes. */
+/* The counting code is for x86-64, with pointers of eight bytes. */
 static void check_target(LLVMModuleRef module)
 {
 	const char *target = LLVMGetTarget(module);
@@ -239,7 +239,7 @@ static bool before_codegen(LLVMModuleRef module, LLVMTargetMachineRef machine, i
 	return false;
 }
 
-/* A plugin has to have it; passes of our own are none of LLVM's. */
+/* A plugin must have it, though this one registers no passes with LLVM. */
 static void register_callbacks(void *pass_builder)
 {
 	(void)pass_builder;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The comparison is put into a function of its own, which takes the pointer and the arguments, and
- * is inlined where the call was: LLVM splits blocks and joins values then.
+ * The comparison is put into a function of its own, which takes the pointer and the arguments and
+ * is inlined in place of the call: LLVM then splits blocks and joins values.
  */
 #include "promote.h"
 
@@ -13,10 +13,10 @@
 #include "inlining.h"
 
 #define TARGETS_MAX 16
-/* All calls but one of so many. */
+/* At least OFTEN - 1 of OFTEN calls must be of the compared function. */
 #define OFTEN           10
 #define PROMOTED_SYMBOL "__pathprof_promoted"
-/* The kind of metadata at branches that compare a pointer. */
+/* The kind of metadata of branches that compare a pointer. */
 #define COMPARE_NAME "pathprof-target"
 
 struct values {
@@ -44,7 +44,7 @@ static bool is_call_of(LLVMValueRef user, LLVMValueRef function)
 	       LLVMGetCalledValue(user) == function;
 }
 
-/* It is used for something else than a call of it by its name. */
+/* Whether the function is used in any way but a direct call. */
 static bool is_address_taken(LLVMValueRef function)
 {
 	for (LLVMUseRef u = LLVMGetFirstUse(function); u; u = LLVMGetNextUse(u))
@@ -68,7 +68,7 @@ static void take_targets(const struct unit *unit, struct values *targets)
 			add_value(targets, f);
 }
 
-/* A call of a function that inlining would not bring back, or with more than arguments, stays. */
+/* Excludes calls whose callee may return twice, must-tail calls, and those with operand bundles. */
 static bool is_by_pointer(const struct unit *unit, LLVMValueRef call)
 {
 	LLVMValueRef callee = LLVMIsACallInst(call) ? LLVMGetCalledValue(call) : NULL;
@@ -91,7 +91,7 @@ static void take_calls(const struct unit *unit, LLVMValueRef function, struct va
 
 /* ---------------------------------------------------------------- one call */
 
-/* The call as it was, of that callee, with the function's parameters behind the pointer. */
+/* Clones the call with that callee; its arguments are the function's parameters but the first. */
 static void put_call(struct unit *unit, LLVMValueRef function, LLVMValueRef call,
 		     LLVMValueRef callee)
 {

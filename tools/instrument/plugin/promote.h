@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Calls by a pointer that first compare it with functions of the unit, and call the one that it is
- * by its name: paths then tell which it was, and such a call can be followed like any other.
+ * Calls through a pointer are preceded by comparisons with functions of the unit, and a match calls
+ * that function by name: paths then tell the target, and such a call can be followed like any
+ * other.
  *
- * Compared are the functions of that type whose address the unit takes, if they are no more than
- * 16; else the call stays as it is.
+ * Candidates are the functions of the call's type whose address the unit takes, if there are at
+ * most 16; otherwise the call is left unchanged.
  */
 #ifndef PROMOTE_H
 #define PROMOTE_H
@@ -13,9 +14,9 @@
 
 void promote_calls(struct unit *unit);
 /*
- * The block compares a pointer, and so often it was the same and not: when fewer than nine of ten
- * calls are of that function, it compares no more. *calls: of the place, which several blocks
- * compare for, one behind the other.
+ * The block's comparison of a pointer succeeded `same` times and failed `other` times: it is
+ * removed if fewer than nine of ten calls are of its function. *calls: the calls of the place,
+ * which several blocks in a row may compare for.
  */
 void promote_drop_if_rare(const struct unit *unit, LLVMBasicBlockRef block, uint64_t same,
 			  uint64_t other, uint64_t *calls);

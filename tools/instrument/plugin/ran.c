@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The kind of metadata, and an attribute of functions that are marked. */
+/* The kind of metadata, and the attribute of marked functions. */
 #define RAN_NAME "pathprof-ran"
 
 static unsigned int kind_of(const struct unit *unit)
@@ -57,12 +57,12 @@ void ran_mark(const struct unit *unit, LLVMValueRef function, const struct shape
 			mark_block(unit, shape, flow, by_edge, p);
 }
 
-/* ---------------------------------------------------------------- what they say */
+/* ---------------------------------------------------------------- reading the marks */
 
-/* A way without a count of its own runs as often as what is before it. */
+/* An arc without a count of its own runs as often as its source node. */
 #define AS_BEFORE UINT64_MAX
 
-/* Ways that lead to one block are one arc. */
+/* Several successors that are the same block are one arc. */
 static uint64_t heat_of(const struct unit *unit, const struct shape *shape,
 			const struct pathprof_flow_arc *arc)
 {
@@ -83,7 +83,7 @@ static uint64_t heat_of(const struct unit *unit, const struct shape *shape,
 	return heat;
 }
 
-/* From node to node, as far as it is hotter than what was known; true: this takes one more. */
+/* One pass over the arcs: raises nodes to their hottest incoming arc; true: another is needed. */
 static bool spread(const struct shape *shape, const uint64_t *own, uint64_t *heat,
 		   uint64_t *by_node)
 {

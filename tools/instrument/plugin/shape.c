@@ -35,7 +35,7 @@ static bool returns_twice(const struct unit *unit, LLVMValueRef call)
 	       (callee && unit_has_attribute(callee, unit->returns_twice));
 }
 
-/* The call is the last thing before a return that hands its value on. */
+/* The return after the call returns nothing but the call's value. */
 static bool is_returned(LLVMValueRef call, LLVMValueRef terminator)
 {
 	return LLVMGetNumOperands(terminator) == 0 || LLVMGetOperand(terminator, 0) == call;
@@ -87,8 +87,8 @@ static bool is_asm(LLVMValueRef call)
 }
 
 /*
- * Whether a path ends with this call, and the next one begins behind it. Before a call that is the
- * last thing the function does, leaving ends it; an invoke is such a place as a terminator alone.
+ * Whether a path ends with this call and the next begins behind it. A path ends before a call that
+ * is the function's last action; an invoke is one only as a terminator.
  */
 static bool cuts(const struct unit *unit, LLVMValueRef instruction, LLVMValueRef leaving)
 {
@@ -102,7 +102,7 @@ static bool cuts(const struct unit *unit, LLVMValueRef instruction, LLVMValueRef
 
 /* ---------------------------------------------------------------- nodes */
 
-/* Inlined code begins or ends here, with something of the piece before it. */
+/* Inlined code begins or ends here, and the current piece is not empty. */
 static bool begins_piece(const struct unit *unit, LLVMValueRef instruction, LLVMValueRef first)
 {
 	if (!crossing_is(unit, instruction))
@@ -112,7 +112,7 @@ static bool begins_piece(const struct unit *unit, LLVMValueRef instruction, LLVM
 	return first != instruction;
 }
 
-/* The pieces of a block, written to pieces unless it is NULL. */
+/* The pieces of a block, stored in pieces unless that is NULL. */
 static uint32_t cut_block(const struct unit *unit, LLVMBasicBlockRef block, struct piece *pieces)
 {
 	LLVMValueRef leaving = leaving_place(unit, block);
@@ -205,7 +205,7 @@ static void add_arc(struct shape *s, uint32_t from, uint32_t to, bool cut)
 	s->arcs[s->arc_cnt++] = (struct pathprof_flow_arc){from, to, cut};
 }
 
-/* Each block that this one leads to once, in the order of its terminator. */
+/* Takes each successor block once, in the order of the terminator. */
 static void take_edges(struct shape *s, struct shape_block *block)
 {
 	LLVMValueRef terminator = LLVMGetBasicBlockTerminator(block->block);

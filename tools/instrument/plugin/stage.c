@@ -14,8 +14,8 @@
 #include "base/vector.h"
 #include "unit.h"
 
-/* The symbol by which clang's instrumentation tells its version, and the value of plain counters
- * for IR. */
+/* The symbol that holds the version of clang's instrumentation, and its value for plain IR
+ * counters. */
 #define VERSION_SYMBOL "__llvm_profile_raw_version"
 #define KIND_MASK      (UINT64_MAX << 56)
 #define KIND_IR        (1ull << 56)
@@ -67,7 +67,7 @@ static LLVMModuleRef parse(LLVMContextRef context, LLVMMemoryBufferRef text)
 	return module;
 }
 
-/* Other kinds (context sensitive, one byte a counter) have profiles of another form. */
+/* Profiles of other kinds (context-sensitive, one-byte counters) have another format. */
 static void remove_version(LLVMModuleRef module)
 {
 	LLVMValueRef version = LLVMGetNamedGlobal(module, VERSION_SYMBOL);
@@ -105,7 +105,7 @@ static void delete_ifuncs(LLVMModuleRef module)
 	}
 }
 
-/* Nothing is known outside any more, so LLVM takes everything away. */
+/* Makes everything internal, so that LLVM removes it. */
 static void make_empty(LLVMModuleRef module, LLVMTargetMachineRef machine)
 {
 	delete_lists(module);
@@ -118,9 +118,9 @@ static void make_empty(LLVMModuleRef module, LLVMTargetMachineRef machine)
 /* ---------------------------------------------------------------- groups */
 
 /*
- * Clang's module keeps the groups (COMDATs) of functions that were taken away, and of a group that
- * two modules have LLVM links one module's functions alone. So groups are of the kind of which both
- * modules' stay, until the modules are linked. Their names are nowhere but in the text.
+ * Clang's module keeps the COMDAT groups of removed functions, and LLVM links one module's
+ * functions only if two modules have the same group. So groups are of kind "no deduplicate" until
+ * the modules are linked. Their names are found only in the text.
  */
 struct group {
 	char *name;
@@ -137,7 +137,7 @@ static int digit(char c)
 	return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
 }
 
-/* A name of a line of text: to the next blank, or in quotes, where \XX is a byte. */
+/* A name in a line of text: up to the next blank, or quoted, where \XX is a byte. */
 static char *name_at(const char *at, const char *end)
 {
 	char *name = must_allocate((size_t)(end - at) + 1, 1), *to = name;

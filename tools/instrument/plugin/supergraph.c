@@ -16,28 +16,29 @@
 #define GROWTH_MAX        4
 #define ROUNDS_MAX        16
 
-/* A call that ran. */
+/* A call that was executed. */
 struct site {
 	LLVMValueRef call;
 	uint64_t count;
 	uint32_t caller, callee;
-	uint32_t order; /* of the module */
+	uint32_t order; /* of the call in the module */
 	uint32_t next_of_caller,
-		next_of_callee; /* among those that are followed, from 1; 0: none */
+		next_of_callee; /* the next followed call of either, from 1; 0: none */
 };
 
 struct function {
-	uint32_t blocks, most; /* with what is inlined, and how many these may be */
+	uint32_t blocks, most; /* with inlined code, and the limit of that */
 	uint32_t own_blocks;
-	uint32_t above, below; /* followed calls in one another: up to here, and from here on */
-	uint32_t out, in;      /* the first of the calls it has, and that lead here; as in a site */
-	bool goes_round;       /* it runs so many paths a call that nearly all are its loops' own */
+	uint32_t above,
+		below; /* nesting depth of followed calls: down to this function, and from it on */
+	uint32_t out, in; /* first followed call it has, and first to it; as in a site */
+	bool goes_round;  /* it runs so many paths per call that nearly all are its own loops' */
 };
 
 struct making {
 	struct unit *unit;
 	struct call_graph calls;
-	struct function *functions; /* as those of calls */
+	struct function *functions; /* indexed like calls.functions */
 	struct site *sites;
 	uint32_t site_cnt, site_room;
 	unsigned int no_inline, optnone;
@@ -106,7 +107,7 @@ static bool can_be_followed(const struct making *m, const struct site *site)
 	       is_inlinable(m, value_of(m, site->caller), value_of(m, site->callee));
 }
 
-/* ---------------------------------------------------------------- calls that ran */
+/* ---------------------------------------------------------------- executed calls */
 
 static void take_site(struct making *m, uint32_t caller, LLVMValueRef call, uint64_t count)
 {
@@ -136,7 +137,7 @@ static uint64_t sum_of(const struct pathprof_interesting_path *paths, size_t cnt
 	return sum;
 }
 
-/* How often paths came to each node and ran over each edge; paths[cnt] are those that ran. */
+/* Counts the executions of each node and edge; paths[cnt] are the paths that ran. */
 static void count_paths(const struct graph *graph, const struct pathprof_interesting_path *paths,
 			size_t cnt, uint64_t *by_node, uint64_t *by_edge)
 {
@@ -148,7 +149,7 @@ static void count_paths(const struct graph *graph, const struct pathprof_interes
 		by_node[graph->flow.edges[e].to] += by_edge[e];
 }
 
-/* Comparisons of pointers with functions that they are not of often enough. */
+/* Removes pointer comparisons that rarely match. */
 static void drop_rare(const struct making *m, const struct graph *graph, const uint64_t *by_edge)
 {
 	uint64_t calls = 0;
@@ -208,8 +209,8 @@ static int hottest_first(const void *x, const void *y)
 }
 
 /*
- * The function has so many blocks more, and so has what it is inlined in. False: that is too many
- * for one of them. As often as there are copies of the function, so in all no more than blocks.
+ * Adds blocks to the function and to all that it is inlined in. False: one of them exceeds its
+ * limit. Recurses once per copy of the function, so no more often than there are blocks.
  */
 static bool grow(struct making *m, uint32_t function, uint32_t blocks)
 {
@@ -279,7 +280,7 @@ static void follow(struct making *m, const struct site *site)
 
 /* ---------------------------------------------------------------- inlining */
 
-/* LLVM has not inlined it: some functions cannot be. */
+/* LLVM did not inline it: some functions cannot be inlined. */
 static void give_up(const struct making *m, LLVMValueRef instruction)
 {
 	if ((!LLVMIsACallInst(instruction) && !LLVMIsAInvokeInst(instruction)) ||
@@ -305,7 +306,7 @@ static void inline_all(struct making *m)
 		give_up_rest(m, value_of(m, f));
 }
 
-/* A local function of which all calls were inlined has no paths of its own. */
+/* A local function all of whose calls were inlined has no paths of its own. */
 static bool remove_if_unused(const struct making *m, uint32_t f)
 {
 	LLVMValueRef function = value_of(m, f);
@@ -318,7 +319,7 @@ static bool remove_if_unused(const struct making *m, uint32_t f)
 	return true;
 }
 
-/* Once more when its callers are gone. */
+/* Repeats until no function is removed: a removed caller may free its callees. */
 static void remove_unused(const struct making *m)
 {
 	bool removed = true;
@@ -351,7 +352,7 @@ static void take_functions(struct making *m)
 	}
 }
 
-/* In the order of the module, whatever the functions' addresses. */
+/* In the order of the module, not of addresses, so that builds are reproducible. */
 static void take_all_sites(struct making *m)
 {
 	for (LLVMValueRef f = LLVMGetFirstFunction(m->unit->module); f;

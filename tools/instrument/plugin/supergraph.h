@@ -5,22 +5,22 @@
  *
  * The hottest calls come first. A call is followed unless
  *
- *   - the callee runs more than 16 paths a call: nearly all are of its loops, and begin and end in
- *     it; where the caller has a table, each would cost more;
- *   - it belongs to a cycle of calls, or nothing can be inlined there;
- *   - more than unit->depth calls would lie in one another;
+ *   - the callee runs more than 16 paths a call: nearly all belong to its loops, and begin and end
+ * in it; where the caller has a table, each would cost more;
+ *   - the callee is on a cycle of calls, or cannot be inlined there;
+ *   - more than unit->depth calls would be nested;
  *   - the callee has more than 200 blocks, or a function would become four times as large as it is,
  *     and larger than 200 blocks.
  *
- * It is followed wherever its function is inlined, so paths that begin before it and end in the
- * callee or behind it are all told apart.
+ * A call is followed wherever its function is inlined, so that paths that begin before it and end
+ * in the callee or behind it are all told apart.
  */
 #ifndef SUPERGRAPH_H
 #define SUPERGRAPH_H
 
 #include "unit.h"
 
-/* By unit->ran, to unit->depth. */
+/* Follows calls by the counts of unit->ran, up to unit->depth deep. */
 void supergraph_make(struct unit *unit);
 
 #endif

@@ -33,8 +33,7 @@ bool unit_has_attribute(LLVMValueRef function, unsigned int kind)
 	return LLVMGetEnumAttributeAtIndex(function, LLVMAttributeFunctionIndex, kind) != NULL;
 }
 
-/* What optimisations may take for granted of a counter's increment: it does that and nothing else.
- */
+/* Optimisations may assume of a counter's increment that it has no other effect. */
 static void make_attributes(struct unit *unit)
 {
 	static const struct {
@@ -91,7 +90,7 @@ char *unit_name_of(LLVMValueRef function)
 	const char *name = LLVMGetValueName2(function, &bytes);
 	char *copy;
 
-	/* A name that is to be taken as it stands begins with this. */
+	/* A name that the linker must take verbatim begins with \1. */
 	if (bytes && name[0] == '\1') {
 		name++;
 		bytes--;
@@ -108,7 +107,7 @@ bool unit_is_local(LLVMValueRef function)
 	return linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage;
 }
 
-/* Resolvers run before a thread's variables can be used. */
+/* IFUNC resolvers run before thread-local variables can be used. */
 static bool is_resolver(LLVMModuleRef module, LLVMValueRef function)
 {
 	for (LLVMValueRef i = LLVMGetFirstGlobalIFunc(module); i; i = LLVMGetNextGlobalIFunc(i))
@@ -141,7 +140,7 @@ void unit_run_passes(LLVMModuleRef module, LLVMTargetMachineRef machine, const c
 
 /* ---------------------------------------------------------------- the end */
 
-/* The table under its own name, in the linker's section, of the size that turned out. */
+/* The final table: under its own name, in its section, of the final size. */
 static LLVMValueRef make_table(struct unit *unit)
 {
 	LLVMTypeRef type = LLVMArrayType2(unit->i64, unit->counter_cnt);

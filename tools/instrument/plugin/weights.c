@@ -51,7 +51,7 @@ static bool take_entries(const struct unit *unit, LLVMMetadataRef node, uint64_t
 	return has;
 }
 
-/* UINT64_MAX stands for a function that the profile does not have. */
+/* An entry count of UINT64_MAX stands for a function that the profile does not have. */
 static bool entries_of(const struct unit *unit, LLVMValueRef function, uint64_t *ret_entries)
 {
 	unsigned int prof = LLVMGetMDKindIDInContext(unit->context, NAME("prof"));
@@ -66,7 +66,7 @@ static bool entries_of(const struct unit *unit, LLVMValueRef function, uint64_t 
 	return has && *ret_entries != UINT64_MAX;
 }
 
-/* A summary is a list of pairs of a name and a number, and of more. */
+/* A summary is a list of name and number pairs, and other items. */
 static bool take_total(LLVMValueRef pair, uint64_t *ret_total)
 {
 	struct words w;
@@ -96,9 +96,9 @@ uint64_t weights_total(const struct unit *unit)
 	return total;
 }
 
-/* ---------------------------------------------------------------- shares of ways out */
+/* ---------------------------------------------------------------- shares of successors */
 
-/* A weight for each successor; false: the terminator has no weights. */
+/* Fills a weight for each successor; false: the terminator has no weights. */
 static bool take_weights(const struct unit *unit, LLVMValueRef terminator, uint64_t *weights,
 			 unsigned int cnt)
 {
@@ -111,7 +111,7 @@ static bool take_weights(const struct unit *unit, LLVMValueRef terminator, uint6
 	if (!node)
 		return false;
 	w = words_of(node);
-	/* A second word says that the source expects so. */
+	/* A second string says that the weights come from __builtin_expect. */
 	first = w.cnt > 1 && LLVMIsAMDString(w.values[1]) ? 2 : 1;
 	has = w.cnt == first + cnt && is_text(w.values[0], "branch_weights");
 	for (unsigned int i = 0; has && i < cnt; i++)
@@ -120,7 +120,7 @@ static bool take_weights(const struct unit *unit, LLVMValueRef terminator, uint6
 	return has;
 }
 
-/* Calls that may throw hardly ever do; of other ways nothing is known. */
+/* An exception is hardly ever thrown; other successors are taken to be alike. */
 static void guess_weights(LLVMValueRef terminator, uint64_t *weights, unsigned int cnt)
 {
 	bool throws = LLVMGetInstructionOpcode(terminator) == LLVMInvoke;
@@ -132,7 +132,7 @@ static void guess_weights(LLVMValueRef terminator, uint64_t *weights, unsigned i
 				: 1;
 }
 
-/* Several ways to one block are one edge. */
+/* Several successors that are the same block are one edge. */
 static void share_out(const struct unit *unit, const struct shape *shape,
 		      const struct pathprof_flow *flow, uint32_t node, double *share)
 {
@@ -183,9 +183,9 @@ bool weights_take(const struct unit *unit, LLVMValueRef function, const struct s
 	return r == 0;
 }
 
-/* ---------------------------------------------------------------- what the optimiser is told */
+/* ---------------------------------------------------------------- weights for the optimiser */
 
-/* Several ways to one block are one edge, which they share alike. */
+/* Several successors that are the same block are one edge, and share it equally. */
 static uint64_t share_of_edge(uint64_t frequency, LLVMValueRef terminator, LLVMBasicBlockRef to)
 {
 	unsigned int ways = 0;

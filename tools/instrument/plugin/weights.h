@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A profile of edges as it lies in the module: how often functions were entered, and weights of the
- * ways out of blocks. Clang puts there what it was given (-fprofile-instr-use= and its like), and
- * we what else is known, for the passes behind.
+ * A module's edge profile: how often functions were entered, and the branch weights of blocks.
+ * Clang sets it from the profile it was given (-fprofile-instr-use= and the like); we add what else
+ * is known, for later passes.
  */
 #ifndef WEIGHTS_H
 #define WEIGHTS_H
@@ -10,15 +10,15 @@
 #include "pathprof/flow.h"
 #include "shape.h"
 
-/* How often edges ran, by edge. False: the profile does not know the function. */
+/* Fills ret_counts with how often each edge ran. False: the profile does not know the function. */
 bool weights_take(const struct unit *unit, LLVMValueRef function, const struct shape *shape,
 		  const struct pathprof_flow *flow, uint64_t *ret_entries, uint64_t *ret_counts);
-/* All that the profile counted; 0: it does not say. */
+/* The profile's total count; 0: unknown. */
 uint64_t weights_total(const struct unit *unit);
 
 /*
- * Tells the optimiser how often edges ran, by edge, where nobody has told it yet. So it lays out
- * hot code in a row and keeps what that needs in registers, which an edge's additions would
+ * Sets branch weights from how often edges ran, by edge, where there are none yet. So the optimiser
+ * lays out hot code in a row and keeps its values in registers, which an edge's additions would
  * otherwise upset.
  */
 void weights_give(const struct unit *unit, const struct shape *shape,

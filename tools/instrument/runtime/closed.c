@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * A closed object, as dlclose() leaves it: its file of counts stays mapped, for at the end of the
- * process, where the same destructor runs, other threads go on counting there. An object that is
- * loaded once more finds it by its name in /proc/self/maps and takes it away: its code is gone, so
- * nobody counts there any more. So a library that comes and goes has one such place at most,
- * wherever its files are moved to or removed, unless they get other names.
+ * dlclose() leaves an object's file of counts mapped: the same destructor runs at the end of the
+ * process, where other threads go on counting there. An object that is loaded again finds the
+ * mapping by its name in /proc/self/maps and unmaps it: the old code is gone, so nobody counts
+ * there any more. So a library that is loaded repeatedly leaves at most one such mapping, even if
+ * its files are moved or removed, unless they are renamed.
  *
  * Workload: a walk over the mappings each time a library is loaded. Locking: the dynamic linker's,
  * which loads one object at a time.
@@ -12,7 +12,7 @@
 #include "counts.h"
 #include "kernel.h"
 
-#define LINE_BYTES 8192 /* longer than a path and what stands before it */
+#define LINE_BYTES 8192 /* longer than a path and the text before it */
 
 static char line[LINE_BYTES];
 
@@ -40,7 +40,7 @@ static bool begins_with(const char *text, const char *wanted, size_t bytes)
 	return true;
 }
 
-/* A file of this name, or with a number behind it. */
+/* The text is this name, or this name and a number. */
 static bool has_name(const char *text, const char *name, size_t bytes)
 {
 	for (; *text; text++)
@@ -50,7 +50,7 @@ static bool has_name(const char *text, const char *name, size_t bytes)
 	return false;
 }
 
-/* The file may have been cut off by somebody, and a look at it would be a SIGBUS. */
+/* Somebody may have truncated the file, so that reading it would raise SIGBUS. */
 static bool is_closed(uint64_t place)
 {
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr) */
@@ -88,7 +88,7 @@ void counts_unmap_closed(const char *name, size_t bytes)
 			look_at(line + from, name, bytes);
 			from = i + 1;
 		}
-		/* The beginning of the next line; of one that is too long nothing is known. */
+		/* Keeps the beginning of the next line; a line that is too long is dropped. */
 		len -= from;
 		for (size_t i = 0; i < len; i++)
 			line[i] = line[from + i];

@@ -3,17 +3,17 @@
  * The runtime of a program that counts its own paths: each ELF object that was instrumented holds
  * one, with a file of its own.
  *
- * Counters. A unit's code adds to the counter at its table's address plus the thread's distance, or
- * in programs at the thread's pointer of the unit, which is set to that.
- * The distance is 0 before the runtime runs and in threads that it does not know: these count in
- * the section itself. The others' lies in the file, which is mapped and shared, so whatever ends
- * the process, all that was counted is in the file.
+ * Counters. A unit's code adds to the counter at its table's address plus the thread's distance,
+ * or, in programs, through the unit's thread-local pointer, which holds that sum. The distance is 0
+ * before the runtime runs and in threads that the runtime does not know: these count in the section
+ * itself. Other threads count in the file, which is mapped and shared, so all their counts are in
+ * the file however the process ends.
  *
- * Memory. Nothing is allocated: a program whose heap is moved may take other paths. The file's
- * place in the address space is taken once, far longer than the file; regions are appended to it.
+ * Memory. Nothing is allocated: a program whose heap moves may take other paths. Address space is
+ * reserved once for the file, far more than its length; regions are appended to it.
  *
- * Locking. One lock an object over its list of regions, held with signals blocked. Counting takes
- * no lock: a thread writes to its own region alone.
+ * Locking. One lock per object protects its list of regions, held with signals blocked. Counting
+ * takes no lock: a thread writes to its own region alone.
  */
 #ifndef COUNTS_H
 #define COUNTS_H
@@ -24,10 +24,10 @@
 
 #include "pathprof/instrument_abi.h"
 
-/* What code reads. Of this object: hidden, as all but the list of objects is. */
+/* The distance that instrumented code reads. Hidden: each object has its own. */
 extern __thread int64_t __pathprof_distance __attribute__((tls_model("initial-exec")));
 
-/* Objects of this process; the first that the dynamic linker finds is everybody's. */
+/* The objects of this process. All share the list that the dynamic linker finds first. */
 struct counts_object {
 	struct counts_object *next;
 	void (*attach)(void);
@@ -39,36 +39,35 @@ extern int __pathprof_objects_held __attribute__((visibility("default"))); /* it
 
 /* Makes the file, and gives the calling thread the first region. */
 bool counts_file_make(void);
-/* After fork(): the same in the child, in a file of its own. */
+/* Does the same in the child after fork(), with a file of its own. */
 void counts_file_make_anew(void);
-/* NULL: it was not made. */
+/* The head of the file; NULL: there is no file. */
 struct pathprof_counts_head *counts_head(void);
-/* A region of at least so many bytes, zeroed. Under the lock. NULL: the file cannot grow. */
+/* Appends a zeroed region of at least so many bytes. Needs the lock. NULL: the file cannot grow. */
 struct pathprof_counts_region *counts_append(uint32_t kind, uint64_t bytes);
 struct pathprof_counts_region *counts_region_at(uint64_t place);
 uint64_t counts_place_of(const struct pathprof_counts_region *region);
-/* A path is not counted: there is no room for it, or no file yet. */
+/* Notes that a path is not counted, because there is no room for it or no file yet. */
 void counts_lose(void);
-/* A thread is made that has no region. */
+/* Notes that a new thread has no region. */
 void counts_crowd(void);
-/* What is returned is handed to counts_unlock(). */
+/* Returns a value for counts_unlock(). */
 uint64_t counts_lock(void);
 void counts_unlock(uint64_t signals);
 
 /* ---------------------------------------------------------------- closed.c */
 
-/* Takes away the mappings that earlier loads of this object left: of files whose name begins so and
- * that are closed. */
+/* Unmaps the closed files whose names begin so, which earlier loads of this object left mapped. */
 void counts_unmap_closed(const char *name, size_t bytes);
 
 /* ---------------------------------------------------------------- threads.c */
 
-/* For a thread that is yet to be made: its region is nobody else's. */
+/* The tid of a region that is reserved for a thread yet to be created. */
 #define COUNTS_PROMISED (-1)
 
-/* A region that no living thread counts in, from now on thread tid's. NULL: there is none. */
+/* Gives thread tid a region that no living thread counts in. NULL: there is none. */
 struct pathprof_counts_region *counts_claim(int tid);
-/* NULL: the calling thread counts in the section. */
+/* Makes the calling thread count in region; NULL: in the section. */
 void counts_move_to(struct pathprof_counts_region *region);
 struct pathprof_counts_region *counts_mine(void);
 /* Gives the calling thread a region unless it has one. */
@@ -76,22 +75,22 @@ void counts_attach(void);
 
 /* ---------------------------------------------------------------- objects.c */
 
-/* This object joins those that new threads are attached to. */
+/* Adds this object to those that new threads are attached to. */
 void counts_objects_enter(void);
-/* No thread is being attached to it from then on. Of one that is not there nothing is said. */
+/* Removes this object from the list, if it is there. No thread is being attached to it then. */
 void counts_objects_leave(void);
-/* The calling thread counts in a region of its own in each of them. */
+/* Makes the calling thread count in a region of its own in each object. */
 void counts_objects_attach(void);
-/* In the child: the thread that had the list then is not there. */
+/* Unlocks the list in a child, where the thread that held the lock does not exist. */
 void counts_objects_after_fork(void);
 
 /* ---------------------------------------------------------------- object.c */
 
-/* The section of counters, as it was linked; none when nothing was instrumented. */
+/* The section of counters, as linked; absent if nothing was instrumented. */
 extern uint64_t __start_pathprof_counters[] __attribute__((visibility("hidden"), weak));
 extern uint64_t __stop_pathprof_counters[] __attribute__((visibility("hidden"), weak));
 
-/* Of units of a program (PATHPROF_MOVES_SECTION); libraries have none. */
+/* The functions that move a unit's pointer (PATHPROF_MOVES_SECTION); libraries have none. */
 typedef void counts_move_fn(void);
 extern counts_move_fn *const __start_pathprof_moves[] __attribute__((visibility("hidden"), weak));
 extern counts_move_fn *const __stop_pathprof_moves[] __attribute__((visibility("hidden"), weak));
@@ -101,7 +100,7 @@ static inline uint64_t counts_image_bytes(void)
 	return (uintptr_t)__stop_pathprof_counters - (uintptr_t)__start_pathprof_counters;
 }
 
-/* This ELF object is the program itself, not a library. */
+/* Whether this ELF object is the program itself, not a library. */
 bool counts_is_program(void);
 /* Fills in the build-id and the path of this ELF object. */
 void counts_name_object(struct pathprof_counts_head *head);

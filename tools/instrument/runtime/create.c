@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * The region is claimed before the thread is, and what to call travels in it: nothing is allocated.
+ * The region is claimed before the thread exists and carries the function to call, so that nothing
+ * is allocated.
  */
 #include "create.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
-/* A new thread counts in a region of its own from the first instruction of the program's on. */
+/* A new thread counts in a region of its own from the program's first instruction in it on. */
 #ifndef CREATE_H
 #define CREATE_H
 
@@ -9,7 +9,7 @@ typedef void *counts_thread_fn(void *argument);
 typedef int counts_create_fn(pthread_t *thread, const pthread_attr_t *attributes,
 			     counts_thread_fn *fn, void *argument);
 
-/* Does what create() does, which is the C library's pthread_create(). */
+/* Creates a thread with create(), the C library's pthread_create(). */
 int counts_create_thread(counts_create_fn *create, pthread_t *thread,
 			 const pthread_attr_t *attributes, counts_thread_fn *fn, void *argument);
 

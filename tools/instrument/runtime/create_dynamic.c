@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * In front of the C library's, in an object that is linked with it dynamically. Protected: what the
- * object itself calls is its own, also where it is a library that dlopen() looks up behind the C
- * library, or keeps out of the global scope.
+ * Interposes the C library's pthread_create() in an object that is dynamically linked with it.
+ * Protected: the object's own calls reach it even in a library that dlopen() places behind the C
+ * library or outside the global scope.
  */
 #include <dlfcn.h>
 #include <errno.h>
 
 #include "create.h"
 
-/* A sanitizer that the program holds: what it does for a thread ends in the C library's. */
+/* The interceptor of a sanitizer in the program: it calls the C library's function in the end. */
 extern counts_create_fn __interceptor_pthread_create __attribute__((weak));
 
 static counts_create_fn *find_next(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * In front of the C library's in a program that holds it: the linker is given --wrap. No other
- * pthread_create() may lie in this archive, for __real_pthread_create() would be that one.
+ * Interposes the C library's pthread_create() in a static program by the linker's --wrap. This
+ * archive may hold no other pthread_create(), or __real_pthread_create() would be that one.
  */
 #include "create.h"
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * The file of counts: PATHPROF_DIR/BUILDID.PID.ppraw, with -1, -2 and so on behind the pid when
- * there is one of that name, as after exec. A file has that name once its head is whole. Until then
- * it is called NAME.ppraw.new, and who made that may take the name: a kill in between leaves at
- * most a file that is not taken for one of counts.
+ * The file of counts: PATHPROF_DIR/BUILDID.PID.ppraw, with -1, -2 and so on behind the pid if that
+ * name is taken, as after exec. A file has that name once its head is whole. Until then it is
+ * called NAME.ppraw.new, which reserves the name for its maker: a process killed in between leaves
+ * at most a file that is not taken for one of counts.
  *
- * A program that has rights by its file, as one that is set-user-id, makes none.
+ * A program with privileges from its file, such as set-user-id, makes no file.
  *
- * No descriptor is held: programs close those they do not know, and their numbers come to mean
- * something else. A region is appended by opening the file by its name once more; where that fails,
- * as after chroot(), the file stays as long as it is.
+ * No descriptor is kept open: programs close those they do not know, and the numbers are reused. To
+ * append a region, the file is opened again by its name; if that fails, as after chroot(), the file
+ * does not grow.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "counts.h"
 #include "kernel.h"
 
-/* Address space for the file; less where the process may not have so much. */
+/* Address space for the file; less if the process may not have so much. */
 #define ROOM_MAX (1ull << 36)
 #define ROOM_MIN (1ull << 24)
 
@@ -31,14 +31,14 @@ static struct {
 	dev_t device;
 	ino_t inode;
 	int held;          /* the lock */
-	int error;         /* why it could not grow last */
-	uint64_t lost_cnt; /* before there was one */
+	int error;         /* the errno of the last failure to grow */
+	uint64_t lost_cnt; /* losses before there was a file */
 	char directory[DIRECTORY_MAX + 256];
 	char path[DIRECTORY_MAX + 256];
-	char unfinished[DIRECTORY_MAX + 256 + 8]; /* its name until it has that one */
+	char unfinished[DIRECTORY_MAX + 256 + 8]; /* its name until it is complete */
 } file;
 
-/* Descriptor 2 as this object found it; 0: it was closed. */
+/* Identity of descriptor 2 when this object was loaded; 0: it was closed. */
 static struct {
 	dev_t device;
 	ino_t inode;
@@ -64,9 +64,9 @@ void counts_unlock(uint64_t signals)
 	kernel_let_signals(signals);
 }
 
-/* ---------------------------------------------------------------- its name */
+/* ---------------------------------------------------------------- the file's name */
 
-/* Puts text at a place of the path; what has no room is left out, and the name fails to open. */
+/* Puts text into the path at a place; text that does not fit is dropped, and opening then fails. */
 static size_t put(size_t at, const char *text)
 {
 	for (; *text && at < sizeof(file.path) - 1; text++)
@@ -99,7 +99,7 @@ static size_t put_build_id(size_t at, const struct pathprof_counts_head *head)
 	return head->build_id_bytes ? at : put(at, "unknown");
 }
 
-/* Absolute, and once: the program may go elsewhere and change its environment before it forks. */
+/* Stores an absolute path once: a program may change directory and environment, then fork. */
 static void remember_directory(void)
 {
 	const char *directory = getenv("PATHPROF_DIR");
@@ -140,7 +140,7 @@ static void remember_errors(void)
 	errors.inode = identity.st_ino;
 }
 
-/* A program may have closed it and opened a socket or data of its own, when it forks. */
+/* Whether descriptor 2 is unchanged: a program that forks may have reused the number. */
 static bool are_errors_read(void)
 {
 	struct stat identity = {0};
@@ -149,8 +149,8 @@ static bool are_errors_read(void)
 	       identity.st_ino == errors.inode;
 }
 
-/* The caller of such a program would choose where its owner writes, by PATHPROF_DIR or by the
- * directory that they are in. */
+/* Whether the program is privileged: its caller would choose where its owner writes, by
+ * PATHPROF_DIR or the working directory. */
 static bool has_rights_of_others(void)
 {
 	return getauxval(AT_SECURE) != 0;
@@ -181,9 +181,9 @@ static void complain(int error)
 	kernel_write(2, file.path, bytes);
 }
 
-/* ---------------------------------------------------------------- making it */
+/* ---------------------------------------------------------------- creation */
 
-/* A file whose name is free, and this process's alone to give. */
+/* Creates the unfinished file, if the final name is free; only this process may then take that. */
 static int create_unfinished(void)
 {
 	int fd = -EEXIST;
@@ -192,7 +192,7 @@ static int create_unfinished(void)
 		return fd;
 	put_unfinished();
 	fd = kernel_open(file.unfinished, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW);
-	/* Another process may have given its own that name meanwhile. */
+	/* Another process may have renamed its own file to that name meanwhile. */
 	if (fd >= 0 && kernel_exists(file.path)) {
 		kernel_close(fd);
 		kernel_remove(file.unfinished);
@@ -207,7 +207,7 @@ static int create(const struct pathprof_counts_head *head)
 	int fd = -EEXIST;
 
 	at = put_number(put(at, "."), head->pid);
-	/* A library may have been loaded before. */
+	/* A library may have been loaded before, and left a mapping. */
 	if (!file.head && !counts_is_program())
 		counts_unmap_closed(&file.path[name], at - name);
 	for (uint64_t n = 0; fd == -EEXIST && n < NAMES_MAX; n++) {
@@ -222,7 +222,7 @@ static uint64_t whole_pages(uint64_t bytes)
 	return (bytes + PATHPROF_COUNTS_PAGE - 1) & ~(uint64_t)(PATHPROF_COUNTS_PAGE - 1);
 }
 
-/* Some file systems have no fallocate(): a byte at the end makes the file as long. */
+/* Some file systems have no fallocate(): writing the last byte extends the file as well. */
 static int grow(int fd, uint64_t from, uint64_t bytes)
 {
 	long r = from + bytes > kernel_longest_file() ? -EFBIG : kernel_reserve(fd, from, bytes);
@@ -233,7 +233,7 @@ static int grow(int fd, uint64_t from, uint64_t bytes)
 	return r == 1 ? 0 : (int)r;
 }
 
-/* At the place that the process had for its parent's file, or at a new one. */
+/* Maps the file where the parent's file is mapped, or at a new place. */
 static int map(int fd)
 {
 	void *at = NULL;
@@ -318,14 +318,14 @@ bool counts_file_make(void)
 	return make();
 }
 
-/* The parent's file is still mapped where the child's own came to nothing before it was. */
+/* If the child failed before it mapped its own file, the parent's is still mapped. */
 static void tell_parent(void)
 {
 	if (file.head->pid != (uint64_t)kernel_pid())
 		__atomic_fetch_add(&file.head->unmade_cnt, 1, __ATOMIC_RELAXED);
 }
 
-/* The child must not count in its parent's file, whatever comes of its own. */
+/* The child must not count in its parent's file, even if it cannot make its own. */
 void counts_file_make_anew(void)
 {
 	file.held = 0;

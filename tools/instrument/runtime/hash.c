@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Counts of functions with many paths. Code counts in the function's cache, and comes here where a
- * path is not in its entry: the entry is taken for it, or the path is counted in a hash table of
- * the thread's, of open addressing, at most half full. Code with a table of interesting paths comes
- * here with all others, the residual ones.
+ * Counts of functions with many paths. Code counts in the function's cache, and calls this on a
+ * miss: a free entry is taken for the path, or the path is counted in the thread's hash table (open
+ * addressing, at most half full). Code with a table of interesting paths calls this for all other
+ * paths, the residual ones.
  *
  * A signal handler may count in the middle of a count of its own thread. An entry is taken by an
- * atomic exchange of its first word and is nobody's match until its second word is written; the
- * handler then takes another entry for the same path, and who reads the file adds both up. Growing
- * holds signals back. A table that was replaced stays in the file, where nothing points to it. It
- * knows how much was copied out of it, so a count that a handler interrupted and that was added to
- * it afterwards is found, and counted again in the table that is in use.
+ * atomic exchange of its first word and matches nothing until its second word is written; the
+ * handler then takes another entry for the same path, and readers of the file add both up. Growing
+ * blocks signals. A table that was replaced stays in the file, where nothing points to it. It knows
+ * how much was copied out of it, so a count that a handler interrupted and that was added to it
+ * afterwards is found, and counted again in the table that is in use.
  */
 #include "counts.h"
 #include "kernel.h"
 
 #define FIRST_ENTRIES 1024
 
-/* Code calls these with what its registers hold still in them. */
+/* Callers keep values in their registers across these. */
 __attribute__((preserve_most)) void __pathprof_count_hashed(const uint64_t *counter, uint64_t id);
 __attribute__((preserve_most)) void __pathprof_count_residual(const uint64_t *counter, uint64_t id);
 
@@ -35,7 +35,7 @@ static uint64_t place_in(uint64_t entries, uint64_t counter, uint64_t id)
 	return (h ^ h >> 32) & (entries - 1);
 }
 
-/* The entry of a path; taken for it if it has none. There is a free one. */
+/* The entry of a path, claimed if the path has none yet. The table has a free entry. */
 static struct pathprof_counts_entry *entry_for(struct pathprof_counts_region *table,
 					       uint64_t counter, uint64_t id)
 {
@@ -77,7 +77,7 @@ static uint64_t sum_of(const struct pathprof_counts_region *table)
 	return sum;
 }
 
-/* A table of twice the size, or the first one; where the file cannot grow, the one that is. */
+/* Returns a table of twice the size, or the first one; if the file cannot grow, the old one. */
 static struct pathprof_counts_region *grow(struct pathprof_counts_region *mine)
 {
 	uint64_t signals = counts_lock();
@@ -97,7 +97,7 @@ static struct pathprof_counts_region *grow(struct pathprof_counts_region *mine)
 	return table ? table : old;
 }
 
-/* With a free entry; NULL: there is none and there will be none. */
+/* A table with a free entry; NULL: none can be had. */
 static struct pathprof_counts_region *table_of(struct pathprof_counts_region *mine)
 {
 	struct pathprof_counts_region *table = mine->hash ? counts_region_at(mine->hash) : NULL;
@@ -107,7 +107,7 @@ static struct pathprof_counts_region *table_of(struct pathprof_counts_region *mi
 	return table && table->hash < entries_of(table) - 1 ? table : NULL;
 }
 
-/* A handler that took the entry meanwhile took it for its own path. */
+/* A handler that interrupts this may take the entry for its own path first. */
 static bool count_in_cache(struct pathprof_counts_region *mine, uint64_t counter, uint64_t id)
 {
 	uint64_t *cache = (uint64_t *)((char *)(mine + 1) + counter - 1);

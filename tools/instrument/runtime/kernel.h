@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What the runtime asks of the kernel, without the C library between: the program may have
- * functions of these names of its own, they may be instrumented, and errno is the program's. What
- * returns a number gives a negative errno when it fails, unless its comment says otherwise.
+ * System calls of the runtime, made without the C library: the program may define functions of
+ * these names itself, they may be instrumented, and errno belongs to the program. A function that
+ * returns a number returns a negative errno on failure, unless its comment says otherwise.
  */
 #ifndef KERNEL_H
 #define KERNEL_H
@@ -51,13 +51,13 @@ static inline void kernel_remove(const char *path)
 	kernel_call(SYS_unlink, (long)path, 0, 0, 0, 0, 0);
 }
 
-/* The file at the new name, if there is one, is gone then. */
+/* An existing file of the new name is replaced. */
 static inline int kernel_rename(const char *path, const char *to)
 {
 	return (int)kernel_call(SYS_rename, (long)path, (long)to, 0, 0, 0, 0);
 }
 
-/* True as well for a link that leads nowhere. */
+/* True for a dangling symbolic link as well. */
 static inline bool kernel_exists(const char *path)
 {
 	struct stat status;
@@ -72,8 +72,8 @@ static inline int kernel_identify(int fd, struct stat *ret_stat)
 }
 
 /*
- * Disk space that is there when it is written to, and a file that is long enough. tmpfs gives up
- * what it has reserved when a signal comes; the handler has run by the next try.
+ * Reserves disk space and makes the file long enough. A signal makes tmpfs give up its reservation;
+ * the handler has run by the next try.
  */
 static inline int kernel_reserve(int fd, uint64_t from, uint64_t bytes)
 {
@@ -85,7 +85,7 @@ static inline int kernel_reserve(int fd, uint64_t from, uint64_t bytes)
 	return r;
 }
 
-/* How long a file may become; beyond that the process gets a signal. */
+/* The largest file the process may write (RLIMIT_FSIZE); exceeding it raises SIGXFSZ. */
 static inline uint64_t kernel_longest_file(void)
 {
 	struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
@@ -94,7 +94,7 @@ static inline uint64_t kernel_longest_file(void)
 	return limit.rlim_cur;
 }
 
-/* NULL when it fails. */
+/* NULL on failure. */
 static inline void *kernel_map(void *at, uint64_t bytes, int flags, int fd)
 {
 	long r = kernel_call(SYS_mmap, (long)at, (long)bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
@@ -122,7 +122,7 @@ static inline int kernel_tid(void)
 	return (int)kernel_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
 }
 
-/* 0: the thread of this process is gone. A filter of calls may hide whether it is. */
+/* False: the thread of this process is gone. True if a seccomp filter hides that. */
 static inline int kernel_lives(int pid, int tid)
 {
 	return kernel_call(SYS_tgkill, pid, tid, 0, 0, 0, 0) != -ESRCH;
@@ -156,7 +156,7 @@ static inline uint64_t kernel_time_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* All signals of this thread wait; returns those that did before. */
+/* Blocks all signals of this thread; returns the mask of those blocked before. */
 static inline uint64_t kernel_hold_signals(void)
 {
 	uint64_t all = ~0ull, before = 0;
@@ -166,9 +166,9 @@ static inline uint64_t kernel_hold_signals(void)
 }
 
 /*
- * Whether eight bytes can be read. The kernel reads a set of signals there before it sees that -1
- * is no operation, and changes nothing. A filter of calls that lets kernel_hold_signals() through
- * lets this call through.
+ * Whether eight bytes can be read: the kernel reads a signal set there before it sees that the
+ * operation -1 is invalid, and changes nothing. A seccomp filter that permits kernel_hold_signals()
+ * permits this call.
  */
 static inline bool kernel_can_read(const void *place)
 {

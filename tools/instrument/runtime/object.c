@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
-/* Which ELF object this is: what is mapped of its file says so. */
+/* Identifies this ELF object by the parts of its file that are mapped. */
 #include <elf.h>
 #include <link.h>
 #include <sys/auxv.h>
@@ -14,7 +14,7 @@ static const ElfW(Phdr) * headers(void)
 	return (const ElfW(Phdr) *)((const char *)&__ehdr_start + __ehdr_start.e_phoff);
 }
 
-/* What is added to addresses in the file. */
+/* The difference between an address in memory and in the file. */
 static const char *load_bias(void)
 {
 	const ElfW(Phdr) *h = headers();
@@ -44,7 +44,7 @@ static void keep_build_id(struct pathprof_counts_head *head, const char *id, siz
 	head->build_id_bytes = (uint32_t)bytes;
 }
 
-/* The last note may end without its padding. */
+/* The last note may lack its padding. */
 static void take_build_id(struct pathprof_counts_head *head, const char *notes, size_t bytes)
 {
 	ElfW(Nhdr) n;
@@ -80,7 +80,7 @@ static int take_name(struct dl_phdr_info *info, size_t size, void *context)
 	return 1;
 }
 
-/* A path that fills all of the room may be cut off: it is unknown. */
+/* A path that fills the buffer may be truncated, so it counts as unknown. */
 static void take_program_name(struct pathprof_counts_head *head)
 {
 	long bytes = kernel_path_of("/proc/self/exe", head->object, sizeof(head->object));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * The list of the objects of this process that count, and their threads. A library leaves it before
- * its code is taken away, and waits until no thread goes through it.
+ * The list of this process's objects that count. A library leaves it before it is unloaded, and
+ * waits until no thread walks the list.
  *
- * Locking: one lock over the list, with signals held back, so a handler that loads a library does
- * not wait for the thread it interrupts. Who has it may take the lock of an object, and none that
- * the dynamic linker has.
+ * Locking: one lock over the list, with signals blocked, so a handler that loads a library does not
+ * wait for the thread it interrupts. Its holder may take an object's lock, but none of the dynamic
+ * linker's.
  */
 #include "counts.h"
 #include "kernel.h"

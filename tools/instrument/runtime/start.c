@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Beginning and end of an object: its file is made before the program's own constructors run, and
- * what was counted in the section itself is added to the first region.
+ * Start and end of an object: its file is made before the program's own constructors run, and the
+ * counts in the section itself are added to the first region.
  */
 #include <pthread.h>
 
 #include "counts.h"
 #include "kernel.h"
 
-/* The first place that is not the implementation's. */
+/* The first constructor priority that is not reserved for the implementation. */
 #define FIRST 101
 
-/* All units that count ask for this, so the linker takes what is here along. */
+/* All instrumented units refer to this, so that the linker includes this file. */
 __thread int64_t __pathprof_distance;
 
-/* Threads that the runtime does not know may be counting there. Returns how much it was. */
+/* Threads unknown to the runtime may be counting in the section. Returns their sum. */
 static uint64_t move_section_to_file(void)
 {
 	struct pathprof_counts_region *first = counts_region_at(PATHPROF_COUNTS_PAGE);
@@ -30,7 +30,7 @@ static uint64_t move_section_to_file(void)
 	return moved;
 }
 
-/* What was counted there is told of by the parent. */
+/* The section's counts up to the fork are the parent's to report. */
 static void after_fork(void)
 {
 	counts_objects_after_fork();
@@ -49,7 +49,7 @@ __attribute__((constructor(FIRST))) static void start(void)
 	pthread_atfork(NULL, NULL, after_fork);
 }
 
-/* Any thread may run this. A file without regions was not made: of a child, which has the list. */
+/* May run in any thread. A file without regions is a child's whose making failed. */
 __attribute__((destructor(FIRST))) static void end(void)
 {
 	counts_objects_leave();

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Regions and the threads that count in them. A region is free again when its thread is gone, which
- * the kernel is asked: so nothing has to run when a thread ends, and what does run last is counted.
+ * Regions and the threads that count in them. The kernel is asked whether a region's thread is
+ * gone, so that nothing has to run when a thread ends, and even the last code that it runs is
+ * counted.
  */
 #include "counts.h"
 #include "kernel.h"
 
-/* So many regions are looked at before the file gets another one. */
+/* At most so many regions are tried before the file gets another one. */
 #define LOOKED_MAX 16
 
-static uint64_t looked_last; /* place of a region; under the lock */
+static uint64_t looked_last; /* offset of the next region to try; under the lock */
 
 void counts_move_to(struct pathprof_counts_region *region)
 {
@@ -34,7 +35,7 @@ static bool is_free(const struct pathprof_counts_region *region)
 	       !(tid && kernel_lives((int)counts_head()->pid, tid));
 }
 
-/* Goes round, from where it was last left. */
+/* Searches round the file, from where the last search stopped. */
 static struct pathprof_counts_region *find_free(void)
 {
 	uint64_t end = counts_head()->used_bytes;

@@ -25,7 +25,7 @@ struct lab_functions {
 
 void lab_functions_init(struct lab_functions *f, const struct pathprof_trace *trace);
 void lab_functions_release(struct lab_functions *f);
-/* As lab_function_fn of stream.h; context: struct lab_functions. */
+/* A lab_function_fn (stream.h); context: struct lab_functions. */
 uint32_t lab_functions_number(void *context, uint64_t address);
 
 #endif

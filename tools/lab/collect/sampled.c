@@ -85,7 +85,7 @@ static void add_seen(void *context, const struct pathprof_path_seen *path)
 		keep(s, &sighting);
 }
 
-/* Where the program decides, a stepper must stop. */
+/* Whether a stepper must stop here, since the program decides where to go. */
 static bool is_decision(const struct pathprof_branch *b)
 {
 	return b->kind == PERF_BR_COND || b->kind == PERF_BR_IND || b->kind == PERF_BR_IND_CALL ||

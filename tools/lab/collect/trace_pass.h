@@ -18,7 +18,7 @@ void lab_pass_truth(const struct pathprof_trace *trace, struct lab_truth *truth)
 void lab_pass_estimates(const struct pathprof_trace *trace, struct lab_estimate *estimates,
 			size_t cnt);
 
-/* Where the main program lies in the process whose stream was read, so that addresses become file
+/* The main program's place in the process whose stream was read, so that addresses become file
  * offsets. */
 struct lab_module {
 	struct pathprof_build_id build_id;

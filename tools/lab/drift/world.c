@@ -206,7 +206,7 @@ static uint32_t draw_near(const struct lab_world *world, uint32_t event, uint32_
 	return first + (uint32_t)((next(random) >> 32) * cnt >> 32);
 }
 
-/* So many of an event out of one burst. */
+/* Adds cnt samples of an event out of one burst. */
 static void take(struct pathprof_event *event, uint64_t cnt, bool known)
 {
 	event->weight += (double)cnt;

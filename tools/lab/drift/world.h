@@ -23,7 +23,7 @@ struct lab_world {
 	uint32_t *alias;
 };
 
-/* What the events of a world look like. */
+/* The shapes of a world's distribution of events. */
 enum lab_world_kind {
 	LAB_WORLD_ZIPF,    /* event i has a share in proportion to 1/i */
 	LAB_WORLD_STEEP,   /* ... to 1/i^2 */
@@ -31,7 +31,7 @@ enum lab_world_kind {
 	LAB_WORLD_LOOP,    /* one has 99 %, the others share the rest alike */
 };
 
-/* Where flow goes that is moved: from all others in proportion, but for SPREAD. */
+/* The target of moved flow. It is taken from all others in proportion, except for SPREAD. */
 enum lab_move {
 	LAB_MOVE_NONE,
 	LAB_MOVE_OTHER,  /* to one event that was there: the middle one by rank */
@@ -65,7 +65,7 @@ void lab_world_draw_bursts(const struct lab_world *world, uint64_t samples,
 			   const struct lab_bursts *bursts, uint64_t *random,
 			   struct pathprof_event *ret_events);
 
-/* As bursts of cluster samples that are all alike (1: independent), and nothing says so. */
+/* Draws bursts of cluster equal samples (1: independent), without recording the bursts. */
 void lab_world_draw(const struct lab_world *world, uint64_t samples, uint32_t cluster,
 		    uint64_t *random, struct pathprof_event *ret_events);
 

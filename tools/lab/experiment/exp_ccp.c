@@ -32,7 +32,7 @@
 #define PAIRS_MAX  (LAB_PROGRAMS_MAX * INPUTS_MAX)
 #define METHOD_CNT PATHPROF_COMBINE_CNT
 
-/* What a child hands back. */
+/* The result of a child process. */
 struct profile {
 	size_t cnt;
 	struct pathprof_event events[EVENTS_MAX];

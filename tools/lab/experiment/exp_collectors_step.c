@@ -57,7 +57,7 @@ enum column {
 	CLOCK_INSNS, /* ... against the instructions */
 	COLUMN_CNT,
 };
-/* As the tables and the figure call them, after one column that only the table of programs has. */
+/* The names in tables and figures; only the table of programs has the first. */
 static const char *const columns[COLUMN_CNT + 1] = {
 	"windows taken",         "step: counts",
 	"step: plain counts",    "step: instructions",
@@ -312,7 +312,8 @@ static double insns_within(const struct lab_profile *truth, uint64_t start, uint
 	return insns;
 }
 
-/* Where most instructions run, but for the C library. Exits when the trace names nothing. */
+/* The module in which most instructions run, except the C library. Exits if the trace names
+ * none. */
 static struct lab_module busiest_module(const struct pathprof_trace *trace,
 					const struct lab_profile *truth, struct result *result)
 {

@@ -254,7 +254,7 @@ static void write_figure(struct lab_run *run, const struct result *results, enum
 	lab_table_free(table);
 }
 
-/* What a table of 512 entries could hold at best, had it known the future. */
+/* The share of the 512 hottest paths bounds what any table of 512 entries can hold. */
 static void write_programs(struct lab_run *run, const struct result *results)
 {
 	static const char *const columns[] = {"paths", "distinct paths", "512 hottest, %"};

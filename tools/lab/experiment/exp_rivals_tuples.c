@@ -411,7 +411,7 @@ static bool better(enum figure figure, double x, double y)
 	return figure == DYNAMIC ? x > y : x < y;
 }
 
-/* Of those in the contest; later: of the summaries alone, else of what is ours and the papers'. */
+/* The best in the contest: of the later summaries, or else of ours and the papers'. */
 static size_t best_of(const struct field *field, const struct scores *scores, enum figure figure,
 		      bool later)
 {

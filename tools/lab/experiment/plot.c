@@ -53,7 +53,7 @@ static size_t count_columns(const char *line)
 	return cnt;
 }
 
-/* Of OUT/name.csv, without its head. */
+/* The rows of OUT/name.csv, without its head. */
 static size_t count_rows(const struct lab_run *run, const char *name)
 {
 	char *path = lab_run_path(run, "%s.csv", name);

@@ -51,7 +51,7 @@ static uint32_t block_from(const struct pathprof_graph *g, uint64_t offset)
 		       : PATHPROF_GRAPH_NONE;
 }
 
-/* Where the edge of one of these kinds (bits) leads to block; forgotten ones are not seen. */
+/* Whether an edge of one of these kinds (bits) leads to block; forgotten edges do not count. */
 static bool has_edge(const struct pathprof_graph *g, uint32_t from, uint32_t to, uint32_t kinds,
 		     uint32_t forget)
 {
@@ -117,7 +117,7 @@ static bool is_stub(const struct pathprof_graph *g, uint32_t block)
 	return g->functions[g->blocks[block].function].flags & PATHPROF_FUNCTION_PLT;
 }
 
-/* Where one comes back to: by a return, longjmp, an exception. */
+/* The verdict on coming back by a return, longjmp or an exception. */
 static enum lab_verdict comes_back(const struct lab_graph_place *next, uint32_t forget)
 {
 	const struct pathprof_graph *g = next->graph;

@@ -36,7 +36,7 @@ struct lab_path {
 	uint32_t metric[LAB_METRIC_CNT];
 };
 
-/* What a branch brought. */
+/* The events that a branch brought. */
 struct lab_brought {
 	const struct pathprof_branch *branch;
 	uint32_t insn_cnt;

@@ -200,7 +200,7 @@ void record_sigreturn(unsigned vcpu)
 		put(r, PATHPROF_TRACE_MARK_SIGRETURN);
 }
 
-/* What the access left in memory: what a load has read. */
+/* The value in memory after the access: for a load, the value read. */
 static uint64_t value_at(uint64_t address, unsigned shift)
 {
 	uint64_t value = 0;
@@ -248,7 +248,7 @@ void record_access(unsigned vcpu, uint32_t info, uint64_t address, void *pc)
 		put_access(r, word | PATHPROF_TRACE_ACCESS_STORE, address);
 }
 
-/* What a locked exchange among threads has loaded is gone by now: it is no load here. */
+/* A locked exchange's old value may be overwritten by now, so it is not recorded as a load. */
 void record_load(unsigned vcpu, uint32_t info, uint64_t address, void *pc)
 {
 	struct recorder *r = record_of(vcpu);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the program asks of the kernel, as far as it changes where code lies or how control goes:
- * mappings, signal handlers and returns from them, other programs executed, processes forked.
+ * System calls of the program that change where code lies or how control flows: mappings, signal
+ * handlers and returns from them, other programs executed, processes forked.
  *
  * Workload: every system call of the program. Locking: plugin_lock() around what it changes.
  * Ownership: the arguments of the call in hand are the thread's.
