@@ -41,17 +41,17 @@ int pp_address_of(const struct pp_address_base *base, enum pathprof_address_kind
 		  uint64_t offset, uint64_t *ret_address)
 {
 	uint64_t vaddr, from = 0;
-	int rc = pathprof_code_offset_to_vaddr(base->code, offset, &vaddr);
+	int r = pathprof_code_offset_to_vaddr(base->code, offset, &vaddr);
 
-	if (rc)
-		return rc;
+	if (r)
+		return r;
 	if (kind == PATHPROF_ADDRESS_FILE) {
 		*ret_address = offset;
 		return 0;
 	}
-	rc = base_of(base, kind, &from);
-	if (rc)
-		return rc;
+	r = base_of(base, kind, &from);
+	if (r)
+		return r;
 	*ret_address = vaddr - from;
 	return 0;
 }
@@ -60,14 +60,14 @@ int pp_address_to_offset(const struct pp_address_base *base, enum pathprof_addre
 			 uint64_t address, uint64_t *ret_offset)
 {
 	uint64_t vaddr, from = 0;
-	int rc;
+	int r;
 
 	if (kind == PATHPROF_ADDRESS_FILE) {
-		rc = pathprof_code_offset_to_vaddr(base->code, address, &vaddr);
-		if (!rc)
+		r = pathprof_code_offset_to_vaddr(base->code, address, &vaddr);
+		if (!r)
 			*ret_offset = address;
-		return rc;
+		return r;
 	}
-	rc = base_of(base, kind, &from);
-	return rc ? rc : pathprof_code_vaddr_to_offset(base->code, address + from, ret_offset);
+	r = base_of(base, kind, &from);
+	return r ? r : pathprof_code_vaddr_to_offset(base->code, address + from, ret_offset);
 }

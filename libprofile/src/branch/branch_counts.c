@@ -35,12 +35,12 @@ static int look_up(struct pp_branch_draft *draft, struct pathprof_code *code, co
 {
 	const struct pathprof_graph_function *stub;
 	const struct pp_symbol *symbol;
-	int rc = 0;
+	int r = 0;
 
 	if (!draft->names.by_name)
-		rc = pp_bolt_names_init(&draft->names, code);
-	if (rc)
-		return rc;
+		r = pp_bolt_names_init(&draft->names, code);
+	if (r)
+		return r;
 	*ret_start = PATHPROF_OUTSIDE;
 	symbol = pp_bolt_names_find(&draft->names, name);
 	if (symbol) {
@@ -58,16 +58,16 @@ static int start_of(struct pp_branch_draft *draft, struct pathprof_code *code, c
 		    uint64_t *ret_start)
 {
 	uint32_t known = draft->places.table.cnt, number;
-	int rc = pp_texts_at(&draft->places, name, &number);
+	int r = pp_texts_at(&draft->places, name, &number);
 
-	if (!rc && number == known) {
-		rc = pp_grow(&draft->place_starts, number, &draft->place_room);
-		if (!rc)
-			rc = look_up(draft, code, name, &draft->place_starts[number]);
+	if (!r && number == known) {
+		r = pp_grow(&draft->place_starts, number, &draft->place_room);
+		if (!r)
+			r = look_up(draft, code, name, &draft->place_starts[number]);
 	}
-	if (!rc)
+	if (!r)
 		*ret_start = draft->place_starts[number];
-	return rc;
+	return r;
 }
 
 static int by_symbol(const struct reading *r, const struct pathprof_recorded_place *place,
@@ -131,13 +131,13 @@ static int add_taken(struct pathprof_branch_profile *p, uint64_t from, uint64_t 
 static int add_trace(struct pathprof_branch_profile *p, const uint64_t at[3],
 		     const struct pathprof_recorded_count *c)
 {
-	int rc = add_taken(p, at[0], at[1], c);
+	int r = add_taken(p, at[0], at[1], c);
 
-	if (rc || !is_range(at[1], at[2]))
-		return rc;
-	rc = add_range(p, at[1], at[2], c);
-	if (rc || at[0] == PATHPROF_OUTSIDE)
-		return rc;
+	if (r || !is_range(at[1], at[2]))
+		return r;
+	r = add_range(p, at[1], at[2], c);
+	if (r || at[0] == PATHPROF_OUTSIDE)
+		return r;
 	return pp_branch_add(
 		p, PP_ENTRY_TRACE,
 		&(struct pp_branch_entry){.at = {at[0], at[1], at[2]}, .count = c->count});
@@ -270,15 +270,15 @@ static int learn_code(struct pathprof_branch_profile *p, struct pathprof_code *c
 		      struct pathprof_error *error)
 {
 	struct pathprof_build_id id;
-	int rc;
+	int r;
 
 	if (p->draft->base.code == code)
 		return 0;
-	rc = pathprof_code_build_id(code, &id, error);
-	if (!rc)
-		rc = pp_branch_check_id(p, &id, code->path, error);
-	if (rc)
-		return rc;
+	r = pathprof_code_build_id(code, &id, error);
+	if (!r)
+		r = pp_branch_check_id(p, &id, code->path, error);
+	if (r)
+		return r;
 	pp_address_base_of(&p->draft->base, code);
 	p->origin.build_id = id;
 	return 0;
@@ -298,23 +298,23 @@ int pathprof_branch_profile_add_count(struct pathprof_branch_profile *p, struct 
 		.base = &p->draft->base,
 	};
 	uint64_t at[3] = {0, 0, 0};
-	int rc = learn_code(p, code, error);
+	int r = learn_code(p, code, error);
 
-	if (rc)
-		return rc;
+	if (r)
+		return r;
 	if (addresses == PATHPROF_ADDRESS_RUN)
 		return pathprof_fail(error, -EOPNOTSUPP,
 				     "counts by addresses of a process need its mappings");
 	p->draft->graph = graph;
-	rc = place_all(&reading, count, at);
-	if (!rc)
-		rc = add(p, &reading, at, count);
-	if (rc == 1 || rc == -ENOENT || rc == -ERANGE) {
+	r = place_all(&reading, count, at);
+	if (!r)
+		r = add(p, &reading, at, count);
+	if (r == 1 || r == -ENOENT || r == -ERANGE) {
 		p->origin.refused = pp_count_sum(p->origin.refused, count->count);
 		return 0;
 	}
-	if (rc)
-		return pathprof_fail(error, rc, "branch profile: %s", strerror(-rc));
+	if (r)
+		return pathprof_fail(error, r, "branch profile: %s", strerror(-r));
 	p->origin.samples = pp_count_sum(p->origin.samples, count->count);
 	return 0;
 }

@@ -76,10 +76,10 @@ int pp_branch_add(struct pathprof_branch_profile *p, enum pp_branch_entry_kind k
 	struct pp_branch_entries *entries = &p->draft->entries[kind];
 
 	if (entries->cnt == entries->room) {
-		int rc = make_room(entries);
+		int r = make_room(entries);
 
-		if (rc)
-			return rc;
+		if (r)
+			return r;
 	}
 	entries->items[entries->cnt++] = *entry;
 	p->settled = false;
@@ -106,12 +106,12 @@ int pathprof_branch_profile_add_range(struct pathprof_branch_profile *p, uint64_
 int pathprof_branch_profile_add_trace(struct pathprof_branch_profile *p, uint64_t from,
 				      uint64_t start, uint64_t last, double weight)
 {
-	int rc = pathprof_branch_profile_add_range(p, start, last, false, weight);
+	int r = pathprof_branch_profile_add_range(p, start, last, false, weight);
 
-	return rc ? rc
-		  : pp_branch_add(
-			    p, PP_ENTRY_TRACE,
-			    &(struct pp_branch_entry){.at = {from, start, last}, .weight = weight});
+	return r ? r
+		 : pp_branch_add(
+			   p, PP_ENTRY_TRACE,
+			   &(struct pp_branch_entry){.at = {from, start, last}, .weight = weight});
 }
 
 int pathprof_branch_profile_add_time(struct pathprof_branch_profile *p, uint64_t place, double ns)
@@ -185,11 +185,11 @@ static int replace(char **text, const char *with)
 int pathprof_branch_profile_name(struct pathprof_branch_profile *p, const char *binary,
 				 const char *host, const char *sources)
 {
-	int rc = replace(&p->origin.binary, binary);
+	int r = replace(&p->origin.binary, binary);
 
-	if (!rc)
-		rc = replace(&p->origin.host, host);
-	return rc ? rc : replace(&p->origin.sources, sources);
+	if (!r)
+		r = replace(&p->origin.host, host);
+	return r ? r : replace(&p->origin.sources, sources);
 }
 
 int pp_branch_check_id(const struct pathprof_branch_profile *p, const struct pathprof_build_id *id,
@@ -279,31 +279,31 @@ static int work_in(struct pathprof_branch_profile *p)
 {
 	struct pp_branch_entries *falls = &p->draft->entries[PP_ENTRY_FALL];
 	struct pp_branch_entries *samples = &p->draft->entries[PP_ENTRY_SAMPLE];
-	int rc = 0;
+	int r = 0;
 
 	sum_up(samples);
 	sum_up(&p->draft->entries[PP_ENTRY_BRANCH]);
-	for (size_t i = samples->cnt; i-- > 0 && !rc && p->draft->graph;)
-		rc = add_leaving(p, &samples->items[i]);
+	for (size_t i = samples->cnt; i-- > 0 && !r && p->draft->graph;)
+		r = add_leaving(p, &samples->items[i]);
 	samples->cnt = samples->sorted = 0;
 	sum_up(&p->draft->entries[PP_ENTRY_BRANCH]);
 	sum_up(falls);
-	if (!rc && falls->cnt)
-		rc = pp_fall_ranges_add(p, p->draft->graph, falls);
+	if (!r && falls->cnt)
+		r = pp_fall_ranges_add(p, p->draft->graph, falls);
 	falls->cnt = falls->sorted = 0;
-	return rc;
+	return r;
 }
 
 int pathprof_branch_profile_settle(struct pathprof_branch_profile *p)
 {
 	const struct pp_branch_entries *of = p->draft->entries;
-	int rc;
+	int r;
 
 	if (p->settled)
 		return 0;
-	rc = work_in(p);
-	if (rc)
-		return rc;
+	r = work_in(p);
+	if (r)
+		return r;
 	for (int i = 0; i < PP_ENTRY_PROFILE_CNT; i++) {
 		sum_up(&p->draft->entries[i]);
 		if (of[i].cnt > ENTRIES_MAX)
@@ -373,16 +373,16 @@ int pp_branch_merge_origin(struct pathprof_branch_profile *p,
 			   const struct pathprof_branch_origin *from, bool first)
 {
 	struct pathprof_branch_origin *o = &p->origin;
-	int rc = merge_text(&o->host, from->host, "+");
+	int r = merge_text(&o->host, from->host, "+");
 
-	if (!rc)
-		rc = merge_text(&o->sources, from->sources, "+");
-	if (!rc)
-		rc = merge_text(&o->events, from->events, " ");
-	if (!rc && !o->binary)
-		rc = replace(&o->binary, from->binary);
-	if (rc)
-		return rc;
+	if (!r)
+		r = merge_text(&o->sources, from->sources, "+");
+	if (!r)
+		r = merge_text(&o->events, from->events, " ");
+	if (!r && !o->binary)
+		r = replace(&o->binary, from->binary);
+	if (r)
+		return r;
 	if (o->build_id.kind == PATHPROF_ID_NONE)
 		o->build_id = from->build_id;
 	o->basis = first || o->basis == from->basis ? from->basis : 0;

@@ -27,9 +27,9 @@ struct taking {
 	double clock_samples;
 };
 
-static int no_memory(struct taking *t, int rc)
+static int no_memory(struct taking *t, int r)
 {
-	return rc ? pathprof_fail(t->error, rc, "branch profile: %s", strerror(-rc)) : 0;
+	return r ? pathprof_fail(t->error, r, "branch profile: %s", strerror(-r)) : 0;
 }
 
 /* ---------------------------------------------------------------- paths */
@@ -55,13 +55,13 @@ static int pass_calls(struct taking *t, const struct pathprof_block *block)
 	uint32_t b = pathprof_graph_block_at(g, block->start);
 
 	for (; b < g->block_cnt && g->blocks[b].end < block->end; b++) {
-		int rc;
+		int r;
 
 		if (!is_call(g->blocks[b].kind))
 			continue;
-		rc = end_run(t, g->blocks[b].last, 0);
-		if (rc)
-			return rc;
+		r = end_run(t, g->blocks[b].last, 0);
+		if (r)
+			return r;
 		t->run = (struct pp_run){.from = PP_FROM_CALL, .start = g->blocks[b].end};
 	}
 	return 0;
@@ -90,16 +90,16 @@ static int pass_block(struct taking *t, const struct blocks *blocks, uint32_t i)
 	uint32_t b = pathprof_graph_block_at(t->graph, block->end - 1);
 	uint64_t last = b == PATHPROF_GRAPH_NONE ? block->start : t->graph->blocks[b].last;
 	bool ends = i + 1 == blocks->cnt;
-	int rc = pass_calls(t, block);
+	int r = pass_calls(t, block);
 
-	if (rc)
-		return rc;
+	if (r)
+		return r;
 	if (block->kind == PERF_BR_COND && !block->taken)
 		return ends ? end_run(t, last, block->end) : 0;
-	rc = end_run(t, last, 0);
+	r = end_run(t, last, 0);
 	if (!ends)
 		t->run = (struct pp_run){.from = last, .start = blocks->of[i + 1].start};
-	return rc;
+	return r;
 }
 
 static int take_path(void *context, const struct pathprof_path_row *row)
@@ -108,28 +108,28 @@ static int take_path(void *context, const struct pathprof_path_row *row)
 	struct pathprof_branch_origin *o = &t->profile->origin;
 	struct blocks blocks = {.cnt = 0};
 	struct pathprof_error unused;
-	int rc;
+	int r;
 
 	if (!pathprof_build_id_equal(&row->binary_id, &o->build_id) || !(row->weight > 0))
 		return 0;
-	rc = t->ranges ? 0
-		       : pathprof_code_walk(t->code, row->start, row->length, row->outcomes,
-					    take_block, &blocks, &unused);
-	if (rc == -EBADMSG || rc == -EINVAL || rc == -E2BIG) {
+	r = t->ranges ? 0
+		      : pathprof_code_walk(t->code, row->start, row->length, row->outcomes,
+					   take_block, &blocks, &unused);
+	if (r == -EBADMSG || r == -EINVAL || r == -E2BIG) {
 		o->refused = pp_count_sum(o->refused, row->samples);
 		return 0;
 	}
-	if (rc)
-		return rc;
+	if (r)
+		return r;
 	o->samples = pp_count_sum(o->samples, row->samples);
 	o->weight += row->weight;
 	t->weight = row->weight;
 	t->run = (struct pp_run){.from = PP_FROM_START, .start = row->start};
-	for (uint32_t i = 0; !rc && i < blocks.cnt; i++)
-		rc = pass_block(t, &blocks, i);
-	if (!rc && !o->binary)
-		rc = pathprof_branch_profile_name(t->profile, row->binary_name, NULL, NULL);
-	return no_memory(t, rc);
+	for (uint32_t i = 0; !r && i < blocks.cnt; i++)
+		r = pass_block(t, &blocks, i);
+	if (!r && !o->binary)
+		r = pathprof_branch_profile_name(t->profile, row->binary_name, NULL, NULL);
+	return no_memory(t, r);
 }
 
 /* ---------------------------------------------------------------- edges */
@@ -213,15 +213,15 @@ static int take_range(void *context, const struct pathprof_range_row *row)
 static int take_ranges(struct taking *t, struct pathprof_store *store,
 		       const struct pathprof_filter *filter, struct pp_code_ranges *ranges)
 {
-	int rc;
+	int r;
 
 	if (filter->pid || filter->comm || filter->container || filter->workload)
 		return 0;
 	t->ranges = ranges;
-	rc = pathprof_store_ranges(store, filter, take_range, t, t->error);
-	if (rc == -ENODATA)
+	r = pathprof_store_ranges(store, filter, take_range, t, t->error);
+	if (r == -ENODATA)
 		t->ranges = NULL;
-	return rc == -ENODATA ? 0 : rc;
+	return r == -ENODATA ? 0 : r;
 }
 
 /* ---------------------------------------------------------------- time */
@@ -284,33 +284,33 @@ int pathprof_branch_profile_add_store(struct pathprof_branch_profile *p,
 	struct pathprof_filter windows = *filter, edges = *filter, paths = *filter;
 	struct pp_code_ranges ranges;
 	char id[PATHPROF_BUILD_ID_TEXT_LEN];
-	int rc = pp_branch_check_id(p, &graph->build_id, "the code", error);
+	int r = pp_branch_check_id(p, &graph->build_id, "the code", error);
 
-	if (rc)
-		return rc;
+	if (r)
+		return r;
 	p->origin.build_id = graph->build_id;
 	/* Edges that lead into the binary are of another one. */
 	windows.binary = edges.binary = NULL;
 	paths.binary = pathprof_build_id_text(&graph->build_id, id);
 	windows.limit = edges.limit = paths.limit = 0;
-	rc = no_memory(&taking, pp_code_ranges_init(&ranges, graph, p));
-	if (rc)
-		return rc;
-	rc = pathprof_store_windows(store, &windows, take_window, &taking, error);
-	if (!rc)
-		rc = take_ranges(&taking, store, &paths, &ranges);
-	if (!rc)
-		rc = pathprof_store_edges(store, &edges, take_edge, &taking, error);
-	if (!rc)
-		rc = pathprof_store_paths(store, &paths, take_path, &taking, error);
-	if (!rc && taking.clock_samples > 0)
-		rc = pathprof_store_clocks(store, &paths, take_clock, &taking, error);
-	if (!rc)
-		rc = no_memory(&taking, pp_straight_emit(&taking.runs, p));
-	if (!rc && !taking.ranges)
-		rc = no_memory(&taking, pp_fill(p, graph));
+	r = no_memory(&taking, pp_code_ranges_init(&ranges, graph, p));
+	if (r)
+		return r;
+	r = pathprof_store_windows(store, &windows, take_window, &taking, error);
+	if (!r)
+		r = take_ranges(&taking, store, &paths, &ranges);
+	if (!r)
+		r = pathprof_store_edges(store, &edges, take_edge, &taking, error);
+	if (!r)
+		r = pathprof_store_paths(store, &paths, take_path, &taking, error);
+	if (!r && taking.clock_samples > 0)
+		r = pathprof_store_clocks(store, &paths, take_clock, &taking, error);
+	if (!r)
+		r = no_memory(&taking, pp_straight_emit(&taking.runs, p));
+	if (!r && !taking.ranges)
+		r = no_memory(&taking, pp_fill(p, graph));
 	p->origin.refused = pp_count_sum(p->origin.refused, ranges.misfits);
 	pp_straight_release(&taking.runs);
 	pp_code_ranges_release(&ranges);
-	return rc;
+	return r;
 }

@@ -128,18 +128,18 @@ int pathprof_profile_density(const struct pathprof_branch_profile *p,
 	struct thickness *parts;
 	struct pp_fall *falls;
 	uint32_t fall_cnt;
-	int rc;
+	int r;
 
 	if (!p->settled)
 		return pathprof_fail(error, -EINVAL, "the profile is not settled");
-	rc = pp_branch_check_id(p, &graph->build_id, "the control-flow graph", error);
-	if (rc)
-		return rc;
+	r = pp_branch_check_id(p, &graph->build_id, "the control-flow graph", error);
+	if (r)
+		return r;
 	parts = calloc((size_t)graph->part_cnt + 1, sizeof(*parts));
-	rc = parts ? pp_falls_find(p, graph, &falls, &fall_cnt) : -ENOMEM;
-	if (rc) {
+	r = parts ? pp_falls_find(p, graph, &falls, &fall_cnt) : -ENOMEM;
+	if (r) {
 		free(parts);
-		return pathprof_fail(error, rc, "density: %s", strerror(-rc));
+		return pathprof_fail(error, r, "density: %s", strerror(-r));
 	}
 	measure(p, graph, falls, fall_cnt, parts);
 	judge(parts, graph->part_cnt, &d);

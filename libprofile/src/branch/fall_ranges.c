@@ -60,22 +60,22 @@ static int add_range(struct making *m, const struct run *run, uint64_t last, uin
 static int keep(struct making *m, uint64_t last, uint64_t stay, uint64_t *ret_missing)
 {
 	size_t kept = 0;
-	int rc = 0;
+	int r = 0;
 
-	for (size_t i = 0; i < m->run_cnt && !rc; i++) {
+	for (size_t i = 0; i < m->run_cnt && !r; i++) {
 		struct run *run = &m->runs[i];
 		uint64_t on = run->count < stay ? run->count : stay;
 
 		stay -= on;
 		if (run->count > on)
-			rc = add_range(m, run, last, run->count - on);
+			r = add_range(m, run, last, run->count - on);
 		run->count = on;
 		if (on)
 			m->runs[kept++] = *run;
 	}
 	m->run_cnt = kept;
 	*ret_missing = stay;
-	return rc;
+	return r;
 }
 
 static uint64_t open_count(const struct making *m)
@@ -128,14 +128,14 @@ static bool goes_on(const struct pathprof_graph *g, uint32_t b)
 
 static int pass_branches(struct making *m, const struct pathprof_graph_block *block)
 {
-	int rc = 0;
+	int r = 0;
 
 	while (m->into_at < m->into_cnt && m->into[m->into_at].at[1] < block->start)
 		m->into_at++;
-	for (; !rc && m->into_at < m->into_cnt && m->into[m->into_at].at[1] < block->end;
+	for (; !r && m->into_at < m->into_cnt && m->into[m->into_at].at[1] < block->end;
 	     m->into_at++)
-		rc = open_run(m, m->into[m->into_at].at[1], false, m->into[m->into_at].count);
-	return rc;
+		r = open_run(m, m->into[m->into_at].at[1], false, m->into[m->into_at].count);
+	return r;
 }
 
 static int pass_block(struct making *m, uint32_t b)
@@ -143,23 +143,23 @@ static int pass_block(struct making *m, uint32_t b)
 	const struct pathprof_graph_block *block = &m->graph->blocks[b];
 	uint64_t on = 0, missing = 0;
 	bool called = is_call(block);
-	int rc = pass_branches(m, block);
+	int r = pass_branches(m, block);
 
-	if (rc)
-		return rc;
+	if (r)
+		return r;
 	if (goes_on(m->graph, b))
 		on = running_on(m, b);
 	/* Nothing runs on over a call: behind it, what came back begins. */
-	rc = keep(m, block->last, called ? 0 : on, &missing);
-	if (!rc && called)
+	r = keep(m, block->last, called ? 0 : on, &missing);
+	if (!r && called)
 		return open_run(m, block->end, true, on);
-	return rc ? rc : open_run(m, block->start, false, missing);
+	return r ? r : open_run(m, block->start, false, missing);
 }
 
 static int pass_all(struct making *m, const struct pp_branch_entries *falls)
 {
 	size_t cnt = m->p->draft->entries[PP_ENTRY_BRANCH].cnt;
-	int rc = 0;
+	int r = 0;
 
 	m->heads = calloc((size_t)m->graph->block_cnt + 1, 1);
 	m->falls = calloc((size_t)m->graph->block_cnt + 1, sizeof(*m->falls));
@@ -177,20 +177,20 @@ static int pass_all(struct making *m, const struct pp_branch_entries *falls)
 	m->into_cnt = cnt;
 	if (cnt)
 		qsort(m->into, cnt, sizeof(*m->into), by_target);
-	for (uint32_t b = 0; b < m->graph->block_cnt && !rc; b++)
-		rc = pass_block(m, b);
-	return rc;
+	for (uint32_t b = 0; b < m->graph->block_cnt && !r; b++)
+		r = pass_block(m, b);
+	return r;
 }
 
 int pp_fall_ranges_add(struct pathprof_branch_profile *p, const struct pathprof_graph *graph,
 		       const struct pp_branch_entries *falls)
 {
 	struct making m = {.p = p, .graph = graph};
-	int rc = pass_all(&m, falls);
+	int r = pass_all(&m, falls);
 
 	free(m.heads);
 	free(m.falls);
 	free(m.into);
 	free(m.runs);
-	return rc;
+	return r;
 }

@@ -100,7 +100,7 @@ int pp_falls_find(const struct pathprof_branch_profile *p, const struct pathprof
 	uint8_t *heads = calloc((size_t)graph->block_cnt + 1, 1);
 	uint64_t *counts = calloc((size_t)graph->block_cnt + 1, sizeof(*counts));
 	struct pp_fall *falls = NULL;
-	int rc = -ENOMEM;
+	int r = -ENOMEM;
 
 	if (!heads || !counts)
 		goto release;
@@ -112,11 +112,11 @@ int pp_falls_find(const struct pathprof_branch_profile *p, const struct pathprof
 		goto release;
 	*ret_cnt = collect(graph, counts, falls);
 	*ret_falls = falls;
-	rc = 0;
+	r = 0;
 release:
 	free(counts);
 	free(heads);
-	return rc;
+	return r;
 }
 
 bool pp_is_return(const struct pathprof_graph *graph, uint64_t offset)

@@ -93,9 +93,9 @@ static int follow(struct pathprof_branch_profile *p, const struct pathprof_graph
 		  const struct passed *passed, uint32_t b, bool after_call, double weight)
 {
 	uint64_t start = g->blocks[b].start;
-	int rc = 0;
+	int r = 0;
 
-	for (int i = 0; !rc && weight >= WEIGHT_MIN && i < BLOCKS_MAX; i++, b++) {
+	for (int i = 0; !r && weight >= WEIGHT_MIN && i < BLOCKS_MAX; i++, b++) {
 		double leaves = weight;
 
 		if (runs_on(g, b))
@@ -103,11 +103,11 @@ static int follow(struct pathprof_branch_profile *p, const struct pathprof_graph
 		if (leaves > weight)
 			leaves = weight;
 		if (leaves > 0)
-			rc = pathprof_branch_profile_add_range(p, start, g->blocks[b].last,
-							       after_call, leaves);
+			r = pathprof_branch_profile_add_range(p, start, g->blocks[b].last,
+							      after_call, leaves);
 		weight -= leaves;
 	}
-	return rc;
+	return r;
 }
 
 static double less(double whole, double part)
@@ -121,26 +121,26 @@ static int fill_block(struct pathprof_branch_profile *p, const struct pathprof_g
 	const struct passed *at = &passed[b];
 	double all = less(at->led_to[0] + at->led_to[1], at->begun[0] + at->begun[1]);
 	double by[2] = {less(at->led_to[0], at->begun[0]), less(at->led_to[1], at->begun[1])};
-	int rc = 0;
+	int r = 0;
 
 	/* How a run began is not always known: no more of both than is missing of all. */
-	for (int i = 0; !rc && i < 2 && all > 0; i++)
-		rc = follow(p, g, passed, b, i, by[i] * all / (by[0] + by[1]));
-	return rc;
+	for (int i = 0; !r && i < 2 && all > 0; i++)
+		r = follow(p, g, passed, b, i, by[i] * all / (by[0] + by[1]));
+	return r;
 }
 
 int pp_fill(struct pathprof_branch_profile *p, const struct pathprof_graph *graph)
 {
 	struct passed *passed = calloc((size_t)graph->block_cnt + 1, sizeof(*passed));
-	int rc = 0;
+	int r = 0;
 
 	if (!passed)
 		return -ENOMEM;
 	take_branches(p, graph, passed);
 	take_ranges(p, graph, passed);
 	count_runs(graph, passed);
-	for (uint32_t b = 0; !rc && b < graph->block_cnt; b++)
-		rc = fill_block(p, graph, passed, b);
+	for (uint32_t b = 0; !r && b < graph->block_cnt; b++)
+		r = fill_block(p, graph, passed, b);
 	free(passed);
-	return rc;
+	return r;
 }

@@ -81,11 +81,11 @@ static bool before(const struct pp_run *a, const struct pp_run *b)
 
 static int push(struct pp_runs_of_paths *heap, const struct pp_run *run)
 {
-	int rc = pp_straight_add(heap, run);
+	int r = pp_straight_add(heap, run);
 	size_t i = heap->cnt - 1;
 
-	if (rc)
-		return rc;
+	if (r)
+		return r;
 	for (; i && before(run, &heap->runs[(i - 1) / 2]); i = (i - 1) / 2)
 		heap->runs[i] = heap->runs[(i - 1) / 2];
 	heap->runs[i] = *run;
@@ -138,16 +138,16 @@ static struct beginnings find_beginnings(const struct pp_runs_of_paths *runs, ui
 static int pop_place(struct pp_runs_of_paths *heap, struct pp_runs_of_paths *ret_place)
 {
 	uint64_t place = heap->runs[0].open;
-	int rc = 0;
+	int r = 0;
 
 	ret_place->cnt = 0;
-	while (!rc && heap->cnt && heap->runs[0].open == place) {
+	while (!r && heap->cnt && heap->runs[0].open == place) {
 		struct pp_run run = pop(heap);
 
-		rc = pp_straight_add(ret_place, &run);
+		r = pp_straight_add(ret_place, &run);
 	}
 	sum_up(ret_place);
-	return rc;
+	return r;
 }
 
 static int go_on(struct pathprof_branch_profile *p, struct pp_runs_of_paths *heap,
@@ -171,25 +171,25 @@ static int join_place(struct pathprof_branch_profile *p, struct pp_runs_of_paths
 {
 	double open_weight = 0, most;
 	bool joins = on->cnt && open->cnt <= PAIRS_MAX / on->cnt;
-	int rc = 0;
+	int r = 0;
 
 	for (size_t i = 0; i < open->cnt; i++)
 		open_weight += open->runs[i].weight;
 	most = open_weight > on->weight ? open_weight : on->weight;
-	for (size_t i = 0; !rc && i < open->cnt; i++) {
+	for (size_t i = 0; !r && i < open->cnt; i++) {
 		const struct pp_run *run = &open->runs[i];
 
-		for (size_t j = 0; !rc && joins && j < on->cnt; j++)
-			rc = go_on(p, heap, run, &on->runs[j],
-				   run->weight * on->runs[j].weight / most);
-		if (!rc)
-			rc = emit(p, run,
-				  joins ? run->weight * rest(on->weight, most) : run->weight);
+		for (size_t j = 0; !r && joins && j < on->cnt; j++)
+			r = go_on(p, heap, run, &on->runs[j],
+				  run->weight * on->runs[j].weight / most);
+		if (!r)
+			r = emit(p, run,
+				 joins ? run->weight * rest(on->weight, most) : run->weight);
 	}
 	/* Beginnings keep the weight that no open run led to; open ones are pushed with it. */
 	for (size_t j = 0; joins && j < on->cnt; j++)
 		on->runs[j].weight *= rest(open_weight, most);
-	return rc;
+	return r;
 }
 
 /* The index of the next open run that is, or is not, a beginning; cnt: there is none. */
@@ -204,11 +204,11 @@ static size_t next_open(const struct pp_runs_of_paths *runs, size_t at, bool beg
 /* Moves a run from the array to the heap. */
 static int push_off(struct pp_runs_of_paths *heap, struct pp_run *run)
 {
-	int rc = push(heap, run);
+	int r = push(heap, run);
 
-	if (!rc)
+	if (!r)
 		run->weight = 0;
-	return rc;
+	return r;
 }
 
 /*
@@ -219,25 +219,25 @@ static int sweep(struct pp_runs_of_paths *runs, struct pp_runs_of_paths *heap,
 		 struct pp_runs_of_paths *place, struct pathprof_branch_profile *p)
 {
 	size_t at = 0;
-	int rc = 0;
+	int r = 0;
 
-	while (!rc && (at = next_open(runs, at, false)) < runs->cnt)
-		rc = push_off(heap, &runs->runs[at]);
-	for (at = 0; !rc;) {
+	while (!r && (at = next_open(runs, at, false)) < runs->cnt)
+		r = push_off(heap, &runs->runs[at]);
+	for (at = 0; !r;) {
 		at = next_open(runs, at, true);
 		if (at < runs->cnt && (!heap->cnt || runs->runs[at].start < heap->runs[0].open)) {
-			rc = push_off(heap, &runs->runs[at]);
+			r = push_off(heap, &runs->runs[at]);
 			continue;
 		}
 		if (!heap->cnt)
 			break;
 		uint64_t open = heap->runs[0].open;
-		rc = pop_place(heap, place);
+		r = pop_place(heap, place);
 		struct beginnings on = find_beginnings(runs, open);
-		if (!rc)
-			rc = join_place(p, heap, place, &on);
+		if (!r)
+			r = join_place(p, heap, place, &on);
 	}
-	return rc;
+	return r;
 }
 
 static void drop_told_twice(struct pp_runs_of_paths *runs)
@@ -251,14 +251,14 @@ static void drop_told_twice(struct pp_runs_of_paths *runs)
 int pp_straight_emit(struct pp_runs_of_paths *runs, struct pathprof_branch_profile *p)
 {
 	struct pp_runs_of_paths heap = {0}, place = {0};
-	int rc;
+	int r;
 
 	sum_up(runs);
 	drop_told_twice(runs);
-	rc = sweep(runs, &heap, &place, p);
-	for (size_t i = 0; !rc && i < runs->cnt; i++)
-		rc = emit(p, &runs->runs[i], runs->runs[i].weight);
+	r = sweep(runs, &heap, &place, p);
+	for (size_t i = 0; !r && i < runs->cnt; i++)
+		r = emit(p, &runs->runs[i], runs->runs[i].weight);
 	pp_straight_release(&heap);
 	pp_straight_release(&place);
-	return rc;
+	return r;
 }

@@ -285,15 +285,15 @@ int pathprof_build_id_read_fd(struct pathprof_build_id *ret_id, int fd, const ch
 			      struct pathprof_error *error)
 {
 	struct stat st;
-	int rc;
+	int r;
 
 	if (fstat(fd, &st))
 		return pathprof_fail(error, -errno, "%s: cannot be examined: %m", path);
-	rc = find_in_file(ret_id, fd);
-	if (rc && rc != -ENOENT)
-		return pathprof_fail(error, rc, "%s: its build-id cannot be read: %s", path,
-				     strerror(-rc));
-	if (rc)
+	r = find_in_file(ret_id, fd);
+	if (r && r != -ENOENT)
+		return pathprof_fail(error, r, "%s: its build-id cannot be read: %s", path,
+				     strerror(-r));
+	if (r)
 		identify_file(ret_id, &st);
 	return 0;
 }
@@ -302,13 +302,13 @@ int pathprof_build_id_read_file(struct pathprof_build_id *ret_id, const char *pa
 				struct pathprof_error *error)
 {
 	int fd = pathprof_foreign_open(PATHPROF_OWN_ROOT, path, error);
-	int rc;
+	int r;
 
 	if (fd < 0)
 		return fd;
-	rc = pathprof_build_id_read_fd(ret_id, fd, path, error);
+	r = pathprof_build_id_read_fd(ret_id, fd, path, error);
 	close(fd);
-	return rc;
+	return r;
 }
 
 /* ---------------------------------------------------------------- an image in memory */

@@ -19,10 +19,10 @@ static int check_identity(const struct pathprof_code *code, const struct pathpro
 {
 	char want[PATHPROF_BUILD_ID_TEXT_LEN], have[PATHPROF_BUILD_ID_TEXT_LEN];
 	struct pathprof_build_id id;
-	int rc = pathprof_build_id_read_fd(&id, code->fd, code->path, error);
+	int r = pathprof_build_id_read_fd(&id, code->fd, code->path, error);
 
-	if (rc)
-		return rc;
+	if (r)
+		return r;
 	if (pathprof_build_id_is_of(expect, &id))
 		return 0;
 	return pathprof_fail(error, -ESTALE,
@@ -41,15 +41,15 @@ static bool copy_fd(int fd, int *ret_fd)
 static int fill(struct pathprof_code *code, const struct pathprof_code_file *file,
 		const struct pathprof_build_id *expect, struct pathprof_error *error)
 {
-	int rc;
+	int r;
 
 	code->path = strdup(file->path);
 	if (!code->path)
 		return pathprof_fail(error, -ENOMEM, "%s: out of memory", file->path);
 	if (!copy_fd(file->fd, &code->fd) || !copy_fd(file->root_fd, &code->root_fd))
 		return pathprof_fail(error, -errno, "%s: cannot be kept open: %m", file->path);
-	rc = expect ? check_identity(code, expect, error) : 0;
-	return rc ? rc : pp_elf_open(code, error);
+	r = expect ? check_identity(code, expect, error) : 0;
+	return r ? r : pp_elf_open(code, error);
 }
 
 static struct pathprof_code *new_code(void)
@@ -68,14 +68,14 @@ int pathprof_code_open_fd(struct pathprof_code **ret_code, const struct pathprof
 			  const struct pathprof_build_id *expect, struct pathprof_error *error)
 {
 	struct pathprof_code *code = new_code();
-	int rc;
+	int r;
 
 	if (!code)
 		return pathprof_fail(error, -ENOMEM, "%s: out of memory", file->path);
-	rc = fill(code, file, expect, error);
-	if (rc) {
+	r = fill(code, file, expect, error);
+	if (r) {
 		pathprof_code_free(code);
-		return rc;
+		return r;
 	}
 	*ret_code = code;
 	return 0;
@@ -97,16 +97,16 @@ int pathprof_code_open_apart(struct pathprof_code **ret_code, const char *path,
 			     void *context, struct pathprof_error *error)
 {
 	struct pathprof_code *code = new_code();
-	int rc;
+	int r;
 
 	if (!code)
 		return pathprof_fail(error, -ENOMEM, "%s: out of memory", path);
-	rc = fill_apart(code, path, expect, died, context, error);
-	if (rc)
+	r = fill_apart(code, path, expect, died, context, error);
+	if (r)
 		pathprof_code_free(code);
 	else
 		*ret_code = code;
-	return rc;
+	return r;
 }
 
 int pathprof_code_call(struct pathprof_code *code, const char *name)
@@ -143,14 +143,14 @@ int pathprof_code_open(struct pathprof_code **ret_code, const char *path,
 		       const struct pathprof_build_id *expect, struct pathprof_error *error)
 {
 	struct pathprof_code_file file = {.path = path, .root_fd = PATHPROF_OWN_ROOT};
-	int rc;
+	int r;
 
 	file.fd = pathprof_foreign_open(PATHPROF_OWN_ROOT, path, error);
 	if (file.fd < 0)
 		return file.fd;
-	rc = pathprof_code_open_fd(ret_code, &file, expect, error);
+	r = pathprof_code_open_fd(ret_code, &file, expect, error);
 	close(file.fd);
-	return rc;
+	return r;
 }
 
 void pathprof_code_free(struct pathprof_code *code)

@@ -202,13 +202,13 @@ static int read_relocations(struct pp_data *d, struct pathprof_code *code)
 {
 	struct pp_section s = {0};
 	size_t kept = 0;
-	int rc = 0;
+	int r = 0;
 
-	while (!rc && pp_section_next(code, &s))
+	while (!r && pp_section_next(code, &s))
 		if (s.type == SHT_RELA && (s.flags & SHF_ALLOC))
-			rc = read_table(d, code, &s);
-	if (rc || !d->relocation_cnt)
-		return rc;
+			r = read_table(d, code, &s);
+	if (r || !d->relocation_cnt)
+		return r;
 	qsort(d->relocations, d->relocation_cnt, sizeof(d->relocations[0]), by_vaddr);
 	for (size_t i = 0; i < d->relocation_cnt; i++)
 		if (!kept || d->relocations[kept - 1].vaddr != d->relocations[i].vaddr)
@@ -220,20 +220,20 @@ static int read_relocations(struct pp_data *d, struct pathprof_code *code)
 static int need_data(struct pathprof_code *code)
 {
 	struct pp_data *d;
-	int rc;
+	int r;
 
 	if (code->data)
 		return 0;
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return -ENOMEM;
-	rc = read_mappings(d, code);
-	rc = rc ? rc : read_relocations(d, code);
-	if (rc)
+	r = read_mappings(d, code);
+	r = r ? r : read_relocations(d, code);
+	if (r)
 		pp_data_free(d);
 	else
 		code->data = d;
-	return rc;
+	return r;
 }
 
 void pp_data_free(struct pp_data *data)

@@ -105,19 +105,19 @@ static int read_segments(struct pathprof_code *code, uint64_t file_size,
 int pp_elf_open(struct pathprof_code *code, struct pathprof_error *error)
 {
 	struct stat st;
-	int rc;
+	int r;
 
 	if (fstat(code->fd, &st))
 		return pathprof_fail(error, -errno, "%s: cannot be examined: %m", code->path);
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return pathprof_fail(error, -EINVAL, "libelf: %s", elf_errmsg(-1));
 	code->elf = elf_begin(code->fd, ELF_C_READ, NULL);
-	rc = check_header(code->elf, code->path, error);
-	if (!rc)
-		rc = read_segments(code, (uint64_t)st.st_size, error);
-	if (!rc)
+	r = check_header(code->elf, code->path, error);
+	if (!r)
+		r = read_segments(code, (uint64_t)st.st_size, error);
+	if (!r)
 		read_layout(code);
-	return rc;
+	return r;
 }
 
 static const struct pp_segment *segment_of_offset(const struct pathprof_code *code, uint64_t offset)

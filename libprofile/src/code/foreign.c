@@ -158,7 +158,7 @@ static int find_below(int root_fd, const char *path)
 static int look(int root_fd, const char *path)
 {
 	struct stat st;
-	int fd, rc = 0;
+	int fd, r = 0;
 
 	pathprof_foreign_tell(path);
 	fd = root_fd == PATHPROF_OWN_ROOT ? open(path, O_PATH | O_CLOEXEC)
@@ -166,13 +166,13 @@ static int look(int root_fd, const char *path)
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st) < 0)
-		rc = -errno;
+		r = -errno;
 	else if (!S_ISREG(st.st_mode) || is_of_the_kernel(fd))
-		rc = -EINVAL;
-	if (!rc)
+		r = -EINVAL;
+	if (!r)
 		return fd;
 	close(fd);
-	return rc;
+	return r;
 }
 
 int pathprof_foreign_look(int root_fd, const char *path)

@@ -352,41 +352,41 @@ static int check_units(const struct pathprof_inlines *in, struct pathprof_error 
 static int open_apart(struct pathprof_inlines **ret_inlines, struct pathprof_inlines *in,
 		      struct pathprof_code *code, struct pathprof_error *error)
 {
-	int rc = pp_apart_inlines_open(code, error);
+	int r = pp_apart_inlines_open(code, error);
 
 	in->code = code;
-	if (rc)
+	if (r)
 		free(in);
 	else
 		*ret_inlines = in;
-	return rc;
+	return r;
 }
 
 int pathprof_inlines_open(struct pathprof_inlines **ret_inlines, struct pathprof_code *code,
 			  struct pathprof_error *error)
 {
 	struct pathprof_inlines *in = calloc(1, sizeof(*in));
-	int rc = in ? 0 : -ENOMEM;
+	int r = in ? 0 : -ENOMEM;
 
-	if (!rc && code->apart)
+	if (!r && code->apart)
 		return open_apart(ret_inlines, in, code, error);
-	if (!rc) {
+	if (!r) {
 		in->code = code;
 		in->ranges_left = PP_RANGES_MAX;
-		rc = pp_lines_open(code, &in->lines);
+		r = pp_lines_open(code, &in->lines);
 	}
-	if (!rc) {
+	if (!r) {
 		in->trees = calloc((size_t)in->lines->unit_cnt + 1, sizeof(in->trees[0]));
-		rc = in->trees ? check_units(in, error) : -ENOMEM;
+		r = in->trees ? check_units(in, error) : -ENOMEM;
 	}
-	if (!rc) {
+	if (!r) {
 		*ret_inlines = in;
 		return 0;
 	}
 	pathprof_inlines_free(in);
-	return rc == -ENOMEM ? pathprof_fail(error, rc, "%s: debug information: out of memory",
-					     code->path)
-			     : rc;
+	return r == -ENOMEM
+		       ? pathprof_fail(error, r, "%s: debug information: out of memory", code->path)
+		       : r;
 }
 
 void pathprof_inlines_free(struct pathprof_inlines *inlines)
@@ -465,7 +465,7 @@ int pathprof_inlines_at(struct pathprof_inlines *inlines, uint64_t offset,
 	struct pp_line line = {.file = ""};
 	uint32_t unit, routine;
 	uint64_t vaddr;
-	int rc = 0;
+	int r = 0;
 
 	if (inlines->code->apart)
 		return pp_apart_inlines_at(inlines->code, offset, frames, max);
@@ -476,9 +476,9 @@ int pathprof_inlines_at(struct pathprof_inlines *inlines, uint64_t offset,
 	if (unit == PP_SPANS_NONE)
 		return 0;
 	if (!inlines->trees[unit].read)
-		rc = read_tree(inlines, unit);
-	if (rc)
-		return rc;
+		r = read_tree(inlines, unit);
+	if (r)
+		return r;
 	routine = pp_spans_at(&inlines->trees[unit].spans, vaddr);
 	if (routine == PP_SPANS_NONE)
 		return 0;

@@ -116,21 +116,21 @@ int pathprof_code_instruction(struct pathprof_code *code, uint64_t offset, char 
 	ZydisDecodedInstruction insn;
 	uint8_t bytes[PP_INSN_BYTES];
 	uint64_t vaddr;
-	int rc;
+	int r;
 
 	if (code->apart)
 		return pp_apart_instruction(code, offset, text, text_size, ret_len_bytes);
 	if (pathprof_code_offset_to_vaddr(code, offset, &vaddr))
 		return -ERANGE;
-	rc = pp_insn_read(code, vaddr, bytes, &insn, operands);
-	if (rc < 0)
-		return rc;
+	r = pp_insn_read(code, vaddr, bytes, &insn, operands);
+	if (r < 0)
+		return r;
 	if (insn.mnemonic == ZYDIS_MNEMONIC_INVALID)
 		format_bytes(bytes, insn.length, text, text_size);
 	else if (insn.raw.imm[0].is_relative)
 		format_branch(code, &insn, vaddr, text, text_size);
-	else if ((rc = format_other(&insn, operands, vaddr, text, text_size)) < 0)
-		return rc;
+	else if ((r = format_other(&insn, operands, vaddr, text, text_size)) < 0)
+		return r;
 	*ret_len_bytes = insn.length;
 	return 0;
 }

@@ -27,20 +27,20 @@ int pp_lines_add_ranges(const struct pathprof_code *code, const struct pp_unit *
 	bool left_out = false, kept = false;
 	Dwarf_Addr base = 0, start, end;
 	ptrdiff_t at = 0;
-	int rc = 0;
+	int r = 0;
 
-	for (; !rc && *left; --*left) {
+	for (; !r && *left; --*left) {
 		at = dwarf_ranges(die, at, &base, &start, &end);
 		if (at <= 0)
 			break;
 		if (start && is_code(code, start + unit->bias)) {
-			rc = pp_spans_add(spans, start + unit->bias, end + unit->bias, item);
+			r = pp_spans_add(spans, start + unit->bias, end + unit->bias, item);
 			kept = true;
 		} else {
 			left_out = true;
 		}
 	}
-	return rc ? rc : left_out && !kept;
+	return r ? r : left_out && !kept;
 }
 
 static const char *dir_of(Dwarf_Die *die)
@@ -56,46 +56,46 @@ static const char *dir_of(Dwarf_Die *die)
 static int add_unit(struct pp_lines *lines, const struct pathprof_code *code, const Dwarf_Die *die,
 		    Dwarf_Addr bias)
 {
-	int rc = pp_grow(&lines->units, lines->unit_cnt, &lines->unit_room);
+	int r = pp_grow(&lines->units, lines->unit_cnt, &lines->unit_room);
 	struct pp_unit *unit;
 
-	if (rc)
-		return rc;
+	if (r)
+		return r;
 	unit = &lines->units[lines->unit_cnt];
 	*unit = (struct pp_unit){.die = *die, .bias = bias - code->bias};
 	unit->dir = dir_of(&unit->die);
-	rc = pp_lines_add_ranges(code, unit, &unit->die, lines->unit_cnt, &lines->spans,
-				 &lines->ranges_left);
-	lines->unit_cnt += rc >= 0;
-	return rc < 0 ? rc : 0;
+	r = pp_lines_add_ranges(code, unit, &unit->die, lines->unit_cnt, &lines->spans,
+				&lines->ranges_left);
+	lines->unit_cnt += r >= 0;
+	return r < 0 ? r : 0;
 }
 
 static int read_units(struct pp_lines *lines, const struct pathprof_code *code)
 {
 	Dwarf_Die *die = NULL;
 	Dwarf_Addr bias;
-	int rc = 0;
+	int r = 0;
 
-	while (!rc && (die = dwfl_module_nextcu(code->module, die, &bias)))
-		rc = add_unit(lines, code, die, bias);
+	while (!r && (die = dwfl_module_nextcu(code->module, die, &bias)))
+		r = add_unit(lines, code, die, bias);
 	pp_spans_nest(&lines->spans);
-	return rc;
+	return r;
 }
 
 int pp_lines_open(struct pathprof_code *code, const struct pp_lines **ret_lines)
 {
 	struct pp_lines *lines = code->lines;
-	int rc;
+	int r;
 
 	if (!lines) {
 		lines = calloc(1, sizeof(*lines));
 		if (!lines)
 			return -ENOMEM;
 		lines->ranges_left = PP_RANGES_MAX;
-		rc = pp_dwfl_open_dwarf(code) ? 0 : read_units(lines, code);
-		if (rc) {
+		r = pp_dwfl_open_dwarf(code) ? 0 : read_units(lines, code);
+		if (r) {
 			pp_lines_free(lines);
-			return rc;
+			return r;
 		}
 		code->lines = lines;
 	}
@@ -149,16 +149,16 @@ int pathprof_code_line(struct pathprof_code *code, uint64_t offset, const char *
 	const struct pp_lines *lines;
 	struct pp_line line;
 	uint64_t vaddr;
-	int rc;
+	int r;
 
 	if (code->apart)
 		return pp_apart_line(code, offset, ret_file, ret_line);
 	if (pathprof_code_offset_to_vaddr(code, offset, &vaddr))
 		return -ERANGE;
 	pathprof_foreign_tell(code->path);
-	rc = pp_lines_open(code, &lines);
-	if (rc)
-		return rc;
+	r = pp_lines_open(code, &lines);
+	if (r)
+		return r;
 	/* Line 0 is how a compiler says that an instruction belongs to none. */
 	if (!pp_lines_at(lines, pp_lines_unit_at(lines, vaddr), vaddr, &line) || !line.file[0] ||
 	    !line.number)

@@ -71,37 +71,37 @@ static int read_section(struct pp_plt *plt, struct pathprof_code *code, const st
 {
 	size_t step = s->entry_bytes == 8 ? 8 : 16;
 	struct pp_cursor bytes;
-	int rc = 0;
+	int r = 0;
 
 	if (!pp_section_open(s, &bytes))
 		return 0;
-	for (size_t at = 0; !rc && at + step <= bytes.end && plt->cnt < STUBS_MAX; at += step)
-		rc = add(plt, s->vaddr + at, step, find_callee(code, &bytes, at, step));
-	return rc;
+	for (size_t at = 0; !r && at + step <= bytes.end && plt->cnt < STUBS_MAX; at += step)
+		r = add(plt, s->vaddr + at, step, find_callee(code, &bytes, at, step));
+	return r;
 }
 
 static int read_sections(struct pp_plt *plt, struct pathprof_code *code)
 {
 	struct pp_section s = {0};
-	int rc = 0;
+	int r = 0;
 
-	while (!rc && pp_section_next(code, &s))
+	while (!r && pp_section_next(code, &s))
 		if (s.type == SHT_PROGBITS && pp_plt_is_section(&s))
-			rc = read_section(plt, code, &s);
-	return rc;
+			r = read_section(plt, code, &s);
+	return r;
 }
 
 int pp_plt_all(struct pathprof_code *code, const struct pp_plt_entry **ret_entries, size_t *ret_cnt)
 {
-	int rc;
+	int r;
 
 	if (!code->plt) {
 		struct pp_plt *plt = calloc(1, sizeof(*plt));
 
-		rc = plt ? read_sections(plt, code) : -ENOMEM;
-		if (rc) {
+		r = plt ? read_sections(plt, code) : -ENOMEM;
+		if (r) {
 			pp_plt_free(plt);
-			return rc;
+			return r;
 		}
 		code->plt = plt;
 	}

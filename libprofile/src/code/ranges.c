@@ -167,20 +167,20 @@ static int add_frames(struct collection *c, struct pathprof_code *code)
 {
 	const struct pp_frame *frames;
 	size_t cnt = pp_frames_all(code, &frames);
-	int rc = 0;
+	int r = 0;
 
-	for (size_t i = 0; !rc && i < cnt; i++) {
+	for (size_t i = 0; !r && i < cnt; i++) {
 		uint64_t start = start_of_frame(&frames[i]);
 
-		rc = add(c, &(struct candidate){
-				    .start = start,
-				    .end = frames[i].end,
-				    .symbol_end = start,
-				    .flags = PATHPROF_FUNCTION_FRAME,
-				    .set_up = frames[i].set_up && !frames[i].signal,
-			    });
+		r = add(c, &(struct candidate){
+				   .start = start,
+				   .end = frames[i].end,
+				   .symbol_end = start,
+				   .flags = PATHPROF_FUNCTION_FRAME,
+				   .set_up = frames[i].set_up && !frames[i].signal,
+			   });
 	}
-	return rc;
+	return r;
 }
 
 /* Of symbols that start together, worse ones first. */
@@ -210,17 +210,17 @@ static int add_symbols(struct collection *c, struct pathprof_code *code)
 {
 	const struct pp_symbol *symbols;
 	size_t cnt = pp_symbols_all(code, &symbols), same;
-	int rc = 0;
+	int r = 0;
 
-	for (size_t i = 0; !rc && i < cnt; i += same) {
+	for (size_t i = 0; !r && i < cnt; i += same) {
 		struct candidate candidate;
 
 		for (same = 1; i + same < cnt && symbols[i + same].start == symbols[i].start;)
 			same++;
 		candidate = of_symbols(symbols + i, same);
-		rc = add(c, &candidate);
+		r = add(c, &candidate);
 	}
-	return rc;
+	return r;
 }
 
 /* Places that are known to run, but not how far they reach. */
@@ -236,47 +236,47 @@ static int add_place(struct collection *c, uint64_t vaddr)
 
 static int add_array(struct collection *c, struct pathprof_code *code, const struct pp_section *s)
 {
-	int rc = 0;
+	int r = 0;
 
-	for (uint64_t at = 0; !rc && s->size_bytes - at >= 8; at += 8) {
+	for (uint64_t at = 0; !r && s->size_bytes - at >= 8; at += 8) {
 		uint64_t function;
 
 		if (pp_data_read(code, s->vaddr + at, &function, sizeof(function)))
 			break;
-		rc = add_place(c, function);
+		r = add_place(c, function);
 	}
-	return rc;
+	return r;
 }
 
 static int add_places(struct collection *c, struct pathprof_code *code, uint64_t entry)
 {
 	struct pp_section s = {0};
-	int rc = entry ? add_place(c, entry) : 0;
+	int r = entry ? add_place(c, entry) : 0;
 
-	while (!rc && pp_section_next(code, &s)) {
+	while (!r && pp_section_next(code, &s)) {
 		if (s.type == SHT_INIT_ARRAY || s.type == SHT_FINI_ARRAY)
-			rc = add_array(c, code, &s);
+			r = add_array(c, code, &s);
 		else if (is_code(&s) && (!strcmp(s.name, ".init") || !strcmp(s.name, ".fini")))
-			rc = add_place(c, s.vaddr);
+			r = add_place(c, s.vaddr);
 	}
-	return rc;
+	return r;
 }
 
 static int add_plt(struct collection *c, struct pathprof_code *code)
 {
 	const struct pp_plt_entry *entries;
 	size_t cnt = 0;
-	int rc = pp_plt_all(code, &entries, &cnt);
+	int r = pp_plt_all(code, &entries, &cnt);
 
-	for (size_t i = 0; !rc && i < cnt; i++)
-		rc = add(c, &(struct candidate){
-				    .start = entries[i].start,
-				    .end = entries[i].end,
-				    .symbol_end = entries[i].start,
-				    .name = entries[i].name,
-				    .flags = PATHPROF_FUNCTION_PLT,
-			    });
-	return rc;
+	for (size_t i = 0; !r && i < cnt; i++)
+		r = add(c, &(struct candidate){
+				   .start = entries[i].start,
+				   .end = entries[i].end,
+				   .symbol_end = entries[i].start,
+				   .name = entries[i].name,
+				   .flags = PATHPROF_FUNCTION_PLT,
+			   });
+	return r;
 }
 
 /* ---------------------------------------------------------------- one an address */
@@ -461,33 +461,33 @@ static uint64_t entry_of(const struct pathprof_code *code)
 
 static int collect(struct collection *c, struct pathprof_code *code, uint64_t entry)
 {
-	int rc = open_areas(c, code);
+	int r = open_areas(c, code);
 
-	rc = rc ? rc : add_frames(c, code);
-	rc = rc ? rc : add_symbols(c, code);
-	rc = rc ? rc : add_places(c, code, entry);
-	return rc ? rc : add_plt(c, code);
+	r = r ? r : add_frames(c, code);
+	r = r ? r : add_symbols(c, code);
+	r = r ? r : add_places(c, code, entry);
+	return r ? r : add_plt(c, code);
 }
 
 int pp_ranges_read(struct pp_ranges *ret_ranges, struct pathprof_code *code)
 {
 	struct pp_ranges ranges = {.entry = entry_of(code)};
 	struct collection c = {0};
-	int rc = collect(&c, code, ranges.entry);
+	int r = collect(&c, code, ranges.entry);
 
-	if (!rc) {
+	if (!r) {
 		merge(&c);
 		choose(&c);
-		rc = make_ranges(&ranges, &c);
+		r = make_ranges(&ranges, &c);
 	}
 	free(c.list);
 	free(c.areas);
-	rc = rc ? rc : pp_cold_parts_join(&ranges, code);
-	if (rc)
+	r = r ? r : pp_cold_parts_join(&ranges, code);
+	if (r)
 		pp_ranges_release(&ranges);
 	else
 		*ret_ranges = ranges;
-	return rc;
+	return r;
 }
 
 void pp_ranges_release(struct pp_ranges *ranges)

@@ -43,14 +43,14 @@ static int copy_image(struct pathprof_error *error)
 int pathprof_code_open_vdso(struct pathprof_code **ret_code, const struct pathprof_build_id *expect,
 			    struct pathprof_error *error)
 {
-	int fd = copy_image(error), rc;
+	int fd = copy_image(error), r;
 	char path[40];
 
 	if (fd < 0)
 		return fd;
 	/* An absolute name: debug files are looked for beside it. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	rc = pathprof_code_open(ret_code, path, expect, error);
+	r = pathprof_code_open(ret_code, path, expect, error);
 	close(fd);
-	return rc;
+	return r;
 }

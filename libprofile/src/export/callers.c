@@ -103,19 +103,19 @@ int pp_callers_split(const struct pp_callers *callers, const struct pp_piece *pi
 	size_t first = pp_first(i, 0, callers->cnt, callers->shares[i].function >= function);
 	size_t end = pp_first(i, first, callers->cnt, callers->shares[i].function > function);
 	double whole = 0, sum = 0;
-	int rc = 0;
+	int r = 0;
 
 	for (size_t i = first; i < end; i++)
 		whole += callers->shares[i].weight;
 	if (!(whole > 0))
 		return fn(context, piece, PATHPROF_NO_CHAIN);
-	for (size_t i = first; i < end && !rc; i++) {
+	for (size_t i = first; i < end && !r; i++) {
 		double next = i + 1 == end ? whole : sum + callers->shares[i].weight;
 		struct pp_piece part = part_of(piece, sum / whole, next / whole);
 
 		sum = next;
 		if (part.instructions || part.branches || part.mispredicted || part.time_ns)
-			rc = fn(context, &part, callers->shares[i].chain);
+			r = fn(context, &part, callers->shares[i].chain);
 	}
-	return rc;
+	return r;
 }

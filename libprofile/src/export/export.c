@@ -137,13 +137,13 @@ const char *pathprof_export_figure(enum pathprof_format format,
 static int check_binary(const struct pp_export *x)
 {
 	struct pathprof_build_id id;
-	int rc = pathprof_code_build_id(x->code, &id, x->error);
+	int r = pathprof_code_build_id(x->code, &id, x->error);
 
-	if (!rc)
-		rc = pp_branch_check_id(x->profile, &id, x->code->path, x->error);
-	return rc ? rc
-		  : pp_branch_check_id(x->profile, &x->graph->build_id, "the control-flow graph",
-				       x->error);
+	if (!r)
+		r = pp_branch_check_id(x->profile, &id, x->code->path, x->error);
+	return r ? r
+		 : pp_branch_check_id(x->profile, &x->graph->build_id, "the control-flow graph",
+				      x->error);
 }
 
 /* BOLT rewrites a binary once, and reads profiles of what it was made from. */
@@ -182,7 +182,7 @@ int pathprof_export(enum pathprof_format format, const struct pathprof_branch_pr
 		.error = error,
 	};
 	pp_writer_fn *write = pp_format_writer(format);
-	int rc;
+	int r;
 
 	if (options)
 		x.options = *options;
@@ -191,17 +191,17 @@ int pathprof_export(enum pathprof_format format, const struct pathprof_branch_pr
 				     pathprof_format_name(format) ?: "this");
 	if (!profile->settled)
 		return pathprof_fail(error, -EINVAL, "the profile is not settled");
-	rc = check_binary(&x);
-	if (!rc && !profile->branch_cnt && !profile->range_cnt)
-		rc = pathprof_fail(error, -ENODATA, "%s: the profile has no samples in it",
-				   code->path);
-	if (!rc)
-		rc = check_bolted(&x);
+	r = check_binary(&x);
+	if (!r && !profile->branch_cnt && !profile->range_cnt)
+		r = pathprof_fail(error, -ENODATA, "%s: the profile has no samples in it",
+				  code->path);
+	if (!r)
+		r = check_bolted(&x);
 	pp_address_base_of(&x.base, code);
-	if (!rc)
-		rc = write(&x);
+	if (!r)
+		r = write(&x);
 	/* Not half a profile for a whole one. */
-	if (!rc)
-		rc = pp_apart_check(code, error);
-	return rc ? rc : pp_export_finish(file, format, error);
+	if (!r)
+		r = pp_apart_check(code, error);
+	return r ? r : pp_export_finish(file, format, error);
 }

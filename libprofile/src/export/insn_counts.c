@@ -50,10 +50,10 @@ static int sweep_part(struct sweep *s, const struct pathprof_graph_part *part, u
 			.function = function,
 			.count = count_at(s, at),
 		};
-		int rc = insn.len_bytes ? fn(context, &insn) : 0;
+		int r = insn.len_bytes ? fn(context, &insn) : 0;
 
-		if (rc)
-			return rc;
+		if (r)
+			return r;
 		at += insn.len_bytes ? insn.len_bytes : 1;
 	}
 	return 0;
@@ -109,7 +109,7 @@ int pp_insn_counts_each(const struct pp_export *x, pp_insn_count_fn *fn, void *c
 	struct part *parts = calloc((size_t)g->part_cnt + 1, sizeof(*parts));
 	uint8_t *ran = calloc((size_t)g->function_cnt + 1, 1);
 	uint32_t part_cnt;
-	int rc = -ENOMEM;
+	int r = -ENOMEM;
 
 	sweep.leaves = calloc((size_t)x->profile->range_cnt + 1, sizeof(*sweep.leaves));
 	if (!parts || !ran || !sweep.leaves)
@@ -117,12 +117,12 @@ int pp_insn_counts_each(const struct pp_export *x, pp_insn_count_fn *fn, void *c
 	list_leaves(x->profile, sweep.leaves);
 	mark_functions(x, ran);
 	part_cnt = list_parts(g, ran, parts);
-	rc = 0;
-	for (uint32_t i = 0; !rc && i < part_cnt; i++)
-		rc = sweep_part(&sweep, &parts[i].part, parts[i].function, fn, context);
+	r = 0;
+	for (uint32_t i = 0; !r && i < part_cnt; i++)
+		r = sweep_part(&sweep, &parts[i].part, parts[i].function, fn, context);
 release:
 	free(sweep.leaves);
 	free(ran);
 	free(parts);
-	return rc;
+	return r;
 }

@@ -36,12 +36,12 @@ int pp_pprof_write(const PpPprof__Profile *profile, FILE *file)
 {
 	size_t len = pp_pprof__profile__get_packed_size(profile);
 	uint8_t *bytes = malloc(len + 1);
-	int rc;
+	int r;
 
 	if (!bytes)
 		return -ENOMEM;
 	pp_pprof__profile__pack(profile, bytes);
-	rc = deflate_into(file, bytes, len);
+	r = deflate_into(file, bytes, len);
 	free(bytes);
-	return rc;
+	return r;
 }

@@ -117,16 +117,16 @@ static int flush(struct cutting *c)
 static int turn_to(struct cutting *c, uint64_t offset, uint32_t function)
 {
 	struct frames frames;
-	int rc = find_frames(c, offset, function, &frames);
+	int r = find_frames(c, offset, function, &frames);
 
-	if (rc)
-		return rc;
+	if (r)
+		return r;
 	if (offset == c->end && same_frames(&frames, &c->frames))
 		return 0;
-	rc = flush(c);
+	r = flush(c);
 	c->frames = frames;
 	c->piece.offset = offset;
-	return rc;
+	return r;
 }
 
 static void take_branch(struct cutting *c)
@@ -147,12 +147,12 @@ static uint32_t function_at(const struct cutting *c, uint64_t offset)
 /* A piece of what no range has; what is at one offset is one piece. */
 static int turn_to_other(struct cutting *c, uint64_t offset)
 {
-	int rc = 0;
+	int r = 0;
 
 	if (c->piece.offset != offset || c->end != PATHPROF_OUTSIDE)
-		rc = turn_to(c, offset, function_at(c, offset));
+		r = turn_to(c, offset, function_at(c, offset));
 	c->end = PATHPROF_OUTSIDE;
-	return rc;
+	return r;
 }
 
 static void take_time(struct cutting *c)
@@ -164,59 +164,59 @@ static void take_time(struct cutting *c)
 static int take_other_times(struct cutting *c, uint64_t up_to)
 {
 	const struct pathprof_branch_profile *p = c->x->profile;
-	int rc = 0;
+	int r = 0;
 
-	while (!rc && c->time < p->time_cnt && p->times[c->time].place < up_to) {
-		rc = turn_to_other(c, p->times[c->time].place);
+	while (!r && c->time < p->time_cnt && p->times[c->time].place < up_to) {
+		r = turn_to_other(c, p->times[c->time].place);
 		take_time(c);
 	}
-	return rc;
+	return r;
 }
 
 /* Branches before `up_to` of functions that no range has, and time, in order of offset. */
 static int take_others(struct cutting *c, uint64_t up_to)
 {
 	const struct pathprof_branch_profile *p = c->x->profile;
-	int rc = 0;
+	int r = 0;
 
-	while (!rc && c->branch < p->branch_cnt && p->branches[c->branch].from < up_to) {
+	while (!r && c->branch < p->branch_cnt && p->branches[c->branch].from < up_to) {
 		uint64_t from = p->branches[c->branch].from;
 
-		rc = take_other_times(c, from + 1);
-		if (!rc)
-			rc = turn_to_other(c, from);
+		r = take_other_times(c, from + 1);
+		if (!r)
+			r = turn_to_other(c, from);
 		take_branch(c);
 	}
-	return rc ? rc : take_other_times(c, up_to);
+	return r ? r : take_other_times(c, up_to);
 }
 
 static int take_insn(void *context, const struct pp_insn_count *insn)
 {
 	struct cutting *c = context;
 	const struct pathprof_branch_profile *p = c->x->profile;
-	int rc = take_others(c, insn->offset);
+	int r = take_others(c, insn->offset);
 
-	if (!rc)
-		rc = turn_to(c, insn->offset, insn->function);
+	if (!r)
+		r = turn_to(c, insn->offset, insn->function);
 	c->end = insn->offset + insn->len_bytes;
 	c->piece.instructions = pp_count_sum(c->piece.instructions, insn->count);
 	if (c->time < p->time_cnt && p->times[c->time].place == insn->offset)
 		take_time(c);
 	while (c->branch < p->branch_cnt && p->branches[c->branch].from == insn->offset)
 		take_branch(c);
-	return rc;
+	return r;
 }
 
 static int cut(struct cutting *c)
 {
-	int rc = pathprof_inlines_open(&c->inlines, c->x->code, NULL);
+	int r = pathprof_inlines_open(&c->inlines, c->x->code, NULL);
 
-	if (rc && rc != -ENOENT)
-		return rc;
-	rc = pp_insn_counts_each(c->x, take_insn, c);
-	if (!rc)
-		rc = take_others(c, PATHPROF_OUTSIDE);
-	return rc ? rc : flush(c);
+	if (r && r != -ENOENT)
+		return r;
+	r = pp_insn_counts_each(c->x, take_insn, c);
+	if (!r)
+		r = take_others(c, PATHPROF_OUTSIDE);
+	return r ? r : flush(c);
 }
 
 int pp_source_pieces_each(const struct pp_export *x, pp_piece_fn *fn, void *context)
@@ -230,11 +230,11 @@ int pp_source_pieces_each(const struct pp_export *x, pp_piece_fn *fn, void *cont
 		.piece = {.offset = PATHPROF_OUTSIDE},
 		.end = PATHPROF_OUTSIDE,
 	};
-	int rc = cutting.names ? cut(&cutting) : -ENOMEM;
+	int r = cutting.names ? cut(&cutting) : -ENOMEM;
 
 	pathprof_inlines_free(cutting.inlines);
 	for (uint32_t i = 0; cutting.names && i < function_cnt; i++)
 		free(cutting.names[i]);
 	free(cutting.names);
-	return rc;
+	return r;
 }

@@ -236,7 +236,7 @@ static int count_branch(struct making *m, const struct pathprof_branch_count *br
 	struct pathprof_source_frame frames[FRAMES_MAX];
 	struct pp_source_function *f;
 	const char *callee;
-	int cnt, rc;
+	int cnt, r;
 
 	if (!branch->count || !begins_function(m->x->graph, branch->to))
 		return 0;
@@ -244,9 +244,9 @@ static int count_branch(struct making *m, const struct pathprof_branch_count *br
 	if (cnt <= 0)
 		return cnt;
 	callee = frames[cnt - 1].linkage_name;
-	rc = count_caller(m, branch, callee);
-	if (rc)
-		return rc;
+	r = count_caller(m, branch, callee);
+	if (r)
+		return r;
 	f = inlined_at(&m->profile->root, (struct pp_position){0, 0}, callee);
 	if (!f)
 		return -ENOMEM;
@@ -294,13 +294,13 @@ int pp_source_profile_make(struct pp_source_profile *ret_profile, const struct p
 {
 	struct pp_source_profile profile = {0};
 	struct making making = {.profile = &profile, .x = x, .inlines = inlines};
-	int rc = pp_insn_counts_each(x, count_insn, &making);
+	int r = pp_insn_counts_each(x, count_insn, &making);
 
-	for (uint32_t i = 0; !rc && i < x->profile->branch_cnt; i++)
-		rc = count_branch(&making, &x->profile->branches[i]);
-	if (rc) {
+	for (uint32_t i = 0; !r && i < x->profile->branch_cnt; i++)
+		r = count_branch(&making, &x->profile->branches[i]);
+	if (r) {
 		pp_source_profile_release(&profile);
-		return rc;
+		return r;
 	}
 	for (uint32_t i = 0; i < profile.root.inlined_cnt; i++)
 		lift_to_calls(profile.root.inlined[i]);

@@ -174,7 +174,7 @@ static int find_places(const struct pp_export *x, const struct pp_fall *falls, u
 static int check_symbols(const struct pp_export *x, const uint64_t *offsets, size_t cnt)
 {
 	bool nameless = false;
-	int rc;
+	int r;
 
 	for (size_t i = 0; i < cnt; i++) {
 		if (pp_stub_at(x->graph, offsets[i]))
@@ -185,21 +185,21 @@ static int check_symbols(const struct pp_export *x, const uint64_t *offsets, siz
 	}
 	if (!nameless)
 		return 0;
-	rc = pp_apart_check(x->code, x->error);
-	return rc ? rc
-		  : pathprof_fail(x->error, -ENOENT,
-				  "%s: no function that ran has a symbol, and bolt-fdata names "
-				  "places by symbols: take the build before it was stripped, or "
-				  "bolt-preagg and perf2bolt --allow-stripped",
-				  x->code->path);
+	r = pp_apart_check(x->code, x->error);
+	return r ? r
+		 : pathprof_fail(x->error, -ENOENT,
+				 "%s: no function that ran has a symbol, and bolt-fdata names "
+				 "places by symbols: take the build before it was stripped, or "
+				 "bolt-preagg and perf2bolt --allow-stripped",
+				 x->code->path);
 }
 
 /* Asks for the names of all places at once: the file may be read by another process. */
 static int prepare(struct writing *w, const uint64_t *offsets, size_t cnt)
 {
-	int rc = pathprof_code_functions_ahead(w->x->code, offsets, cnt);
+	int r = pathprof_code_functions_ahead(w->x->code, offsets, cnt);
 
-	return rc ? rc : pp_bolt_names_init(&w->names, w->x->code);
+	return r ? r : pp_bolt_names_init(&w->names, w->x->code);
 }
 
 static void put_all(const struct writing *w, const struct pp_fall *falls, uint32_t fall_cnt)
@@ -219,20 +219,20 @@ int pp_write_bolt_fdata(const struct pp_export *x)
 	uint64_t *places = NULL;
 	uint32_t fall_cnt = 0;
 	size_t place_cnt = 0;
-	int rc = pp_falls_find(x->profile, x->graph, &falls, &fall_cnt);
+	int r = pp_falls_find(x->profile, x->graph, &falls, &fall_cnt);
 
-	if (!rc)
-		rc = find_places(x, falls, fall_cnt, &places, &place_cnt);
-	if (!rc)
-		rc = prepare(&w, places, place_cnt);
-	if (rc)
-		pathprof_fail(x->error, rc, "bolt-fdata: %s", strerror(-rc));
+	if (!r)
+		r = find_places(x, falls, fall_cnt, &places, &place_cnt);
+	if (!r)
+		r = prepare(&w, places, place_cnt);
+	if (r)
+		pathprof_fail(x->error, r, "bolt-fdata: %s", strerror(-r));
 	else
-		rc = check_symbols(x, places, place_cnt);
-	if (!rc)
+		r = check_symbols(x, places, place_cnt);
+	if (!r)
 		put_all(&w, falls, fall_cnt);
 	pp_bolt_names_release(&w.names);
 	free(places);
 	free(falls);
-	return rc;
+	return r;
 }

@@ -125,19 +125,19 @@ static void name_root(const struct pp_export *x, struct lines *lines)
 int pp_write_folded(const struct pp_export *x)
 {
 	struct lines lines = {.timed = x->profile->time_cnt && !x->options.runs};
-	int rc;
+	int r;
 
 	name_root(x, &lines);
-	rc = pp_callers_open(&lines.callers, x);
-	if (!rc)
-		rc = pp_source_pieces_each(x, add_piece, &lines);
+	r = pp_callers_open(&lines.callers, x);
+	if (!r)
+		r = pp_source_pieces_each(x, add_piece, &lines);
 	pp_callers_close(&lines.callers);
-	if (rc)
-		rc = pathprof_fail(x->error, rc, "folded: %s", strerror(-rc));
+	if (r)
+		r = pathprof_fail(x->error, r, "folded: %s", strerror(-r));
 	else
 		put_lines(x, &lines);
 	for (size_t i = 0; i < lines.cnt; i++)
 		free(lines.lines[i].stack);
 	free(lines.lines);
-	return rc;
+	return r;
 }

@@ -85,14 +85,14 @@ int pp_write_llvm_sample(const struct pp_export *x)
 {
 	struct pp_source_profile profile;
 	struct pathprof_inlines *inlines;
-	int rc = pathprof_inlines_open(&inlines, x->code, x->error);
+	int r = pathprof_inlines_open(&inlines, x->code, x->error);
 
-	if (rc)
-		return rc;
-	rc = pp_source_profile_make(&profile, x, inlines);
-	if (rc) {
+	if (r)
+		return r;
+	r = pp_source_profile_make(&profile, x, inlines);
+	if (r) {
 		pathprof_inlines_free(inlines);
-		return pathprof_fail(x->error, rc, "llvm-sample: %s", strerror(-rc));
+		return pathprof_fail(x->error, r, "llvm-sample: %s", strerror(-r));
 	}
 	pp_export_origin(x, x->file, "# ", "\n");
 	if (profile.root.inlined_cnt)

@@ -430,7 +430,7 @@ static int fill_comments(struct messages *m, struct image *image)
 	char *text = NULL, *rest, *line;
 	size_t size, cnt = 0;
 	FILE *file = open_memstream(&text, &size);
-	int rc = 0;
+	int r = 0;
 
 	if (!file)
 		return -ENOMEM;
@@ -441,16 +441,16 @@ static int fill_comments(struct messages *m, struct image *image)
 	}
 	m->comments = calloc(size + 1, sizeof(*m->comments));
 	rest = text;
-	while (m->comments && !rc && (line = strsep(&rest, "\n"))) {
+	while (m->comments && !r && (line = strsep(&rest, "\n"))) {
 		if (!line[0])
 			continue;
 		m->comments[cnt] = string_of(image, line);
-		rc = m->comments[cnt++] < 0 ? -ENOMEM : 0;
+		r = m->comments[cnt++] < 0 ? -ENOMEM : 0;
 	}
 	free(text);
 	m->profile.n_comment = cnt;
 	m->profile.comment = m->comments;
-	return m->comments ? rc : -ENOMEM;
+	return m->comments ? r : -ENOMEM;
 }
 
 static void fill_profile(struct messages *m, const struct image *image)
@@ -485,44 +485,44 @@ static void fill_profile(struct messages *m, const struct image *image)
 static int write_image(struct image *image)
 {
 	struct messages m = {.profile = PP_PPROF__PROFILE__INIT};
-	int rc = make_messages(&m, image);
+	int r = make_messages(&m, image);
 
-	if (!rc)
-		rc = fill_types(&m, image);
-	if (!rc)
-		rc = fill_mappings(&m, image);
-	if (!rc)
-		rc = fill_comments(&m, image);
-	if (!rc) {
+	if (!r)
+		r = fill_types(&m, image);
+	if (!r)
+		r = fill_mappings(&m, image);
+	if (!r)
+		r = fill_comments(&m, image);
+	if (!r) {
 		fill_places(&m, image);
 		fill_callers(&m, image);
-		rc = fill_samples(&m, image);
+		r = fill_samples(&m, image);
 	}
-	if (!rc) {
+	if (!r) {
 		fill_functions(&m, image);
 		fill_profile(&m, image);
-		rc = pp_pprof_write(&m.profile, image->x->file);
+		r = pp_pprof_write(&m.profile, image->x->file);
 	}
 	release_messages(&m);
-	return rc;
+	return r;
 }
 
 int pp_write_pprof(const struct pp_export *x)
 {
 	struct image image = {.x = x, .first = x->profile->time_cnt ? CPU : INSTRUCTIONS};
-	int rc = string_of(&image, "") < 0 ? -ENOMEM : 0;
+	int r = string_of(&image, "") < 0 ? -ENOMEM : 0;
 
 	pp_keyed_init(&image.functions, sizeof(struct function), sizeof(struct function),
 		      PP_TABLE_MAX, 0);
 	pp_keyed_init(&image.callers, sizeof(uint32_t), sizeof(uint32_t), PP_TABLE_MAX, 0);
-	if (!rc)
-		rc = pp_callers_open(&image.split, x);
-	if (!rc)
-		rc = pp_source_pieces_each(x, add_place, &image);
-	if (!rc)
-		rc = add_callers(&image);
-	if (!rc)
-		rc = write_image(&image);
+	if (!r)
+		r = pp_callers_open(&image.split, x);
+	if (!r)
+		r = pp_source_pieces_each(x, add_place, &image);
+	if (!r)
+		r = add_callers(&image);
+	if (!r)
+		r = write_image(&image);
 	release(&image);
-	return rc ? pathprof_fail(x->error, rc, "pprof: %s", strerror(-rc)) : 0;
+	return r ? pathprof_fail(x->error, r, "pprof: %s", strerror(-r)) : 0;
 }

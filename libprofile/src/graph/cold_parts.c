@@ -247,10 +247,10 @@ static void join_stem(struct join *j, struct pp_ranges *ranges, struct pathprof_
 static int join_all(struct join *j, struct pp_ranges *ranges, struct pathprof_code *code)
 {
 	size_t claim = 0, end;
-	int rc = read_parts(j, ranges);
+	int r = read_parts(j, ranges);
 
-	rc = rc || !j->part_cnt ? rc : read_claims(j, ranges, code);
-	for (size_t first = 0; !rc && first < j->part_cnt; first = end) {
+	r = r || !j->part_cnt ? r : read_claims(j, ranges, code);
+	for (size_t first = 0; !r && first < j->part_cnt; first = end) {
 		for (end = first + 1; end < j->part_cnt; end++)
 			if (!same_stem(&j->parts[first], &j->parts[end]))
 				break;
@@ -259,16 +259,16 @@ static int join_all(struct join *j, struct pp_ranges *ranges, struct pathprof_co
 	/* A range owned by a cold part belongs to that part's owner. */
 	for (size_t i = 0; i < ranges->cnt; i++)
 		ranges->ranges[i].owner = ranges->ranges[ranges->ranges[i].owner].owner;
-	return rc;
+	return r;
 }
 
 int pp_cold_parts_join(struct pp_ranges *ranges, struct pathprof_code *code)
 {
 	struct join join = {0};
-	int rc = join_all(&join, ranges, code);
+	int r = join_all(&join, ranges, code);
 
 	free(join.claims);
 	free(join.part_of_range);
 	free(join.parts);
-	return rc;
+	return r;
 }

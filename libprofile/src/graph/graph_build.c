@@ -58,20 +58,20 @@ static int set_guesses_aside(struct pp_builder *b)
 static int read_tables(struct pp_builder *b)
 {
 	GElf_Ehdr header;
-	int rc = pp_text_read(&b->text, b->code);
+	int r = pp_text_read(&b->text, b->code);
 
-	if (!rc)
-		rc = pp_ranges_read(&b->ranges, b->code);
-	if (!rc)
-		rc = pp_landing_pads_read(&b->pads, &b->pad_cnt, b->code);
-	if (!rc && b->ranges.cnt >= UINT32_MAX / 2)
-		rc = -EFBIG;
-	if (!rc)
-		rc = set_guesses_aside(b);
-	if (!rc)
-		rc = pp_owner_init(b);
-	if (rc)
-		return rc;
+	if (!r)
+		r = pp_ranges_read(&b->ranges, b->code);
+	if (!r)
+		r = pp_landing_pads_read(&b->pads, &b->pad_cnt, b->code);
+	if (!r && b->ranges.cnt >= UINT32_MAX / 2)
+		r = -EFBIG;
+	if (!r)
+		r = set_guesses_aside(b);
+	if (!r)
+		r = pp_owner_init(b);
+	if (r)
+		return r;
 	b->non_pic = gelf_getehdr(b->code->elf, &header) && header.e_type == ET_EXEC;
 	for (size_t i = 0; i < b->ranges.cnt; i++)
 		b->total_bytes += b->ranges.ranges[i].end - b->ranges.ranges[i].start;
@@ -174,28 +174,28 @@ int pathprof_graph_build(struct pathprof_graph **ret_graph, struct pathprof_code
 	struct pp_builder b = {.code = code, .progress = progress, .context = context};
 	struct pathprof_build_id id = {0};
 	struct pathprof_graph *graph = NULL;
-	int rc;
+	int r;
 
 	if (code->apart)
 		return pp_apart_graph_build(ret_graph, code, progress, context, error);
 	init_vectors(&b);
-	rc = read_tables(&b);
-	if (!rc) {
+	r = read_tables(&b);
+	if (!r) {
 		read_code(&b);
-		rc = b.failed ? -ENOMEM : pp_emit(&graph, &b);
+		r = b.failed ? -ENOMEM : pp_emit(&graph, &b);
 	}
 	release(&b);
-	if (rc == -EFBIG)
-		return pathprof_fail(error, rc, "%s: has code beyond 4 GB", code->path);
-	if (rc == -ENOMEM)
-		return pathprof_fail(error, rc, "%s: no memory for its graph", code->path);
-	if (rc)
-		return pathprof_fail(error, rc, "%s: its code cannot be read: %s", code->path,
-				     strerror(-rc));
-	rc = pathprof_build_id_read_fd(&id, code->fd, code->path, error);
-	if (rc) {
+	if (r == -EFBIG)
+		return pathprof_fail(error, r, "%s: has code beyond 4 GB", code->path);
+	if (r == -ENOMEM)
+		return pathprof_fail(error, r, "%s: no memory for its graph", code->path);
+	if (r)
+		return pathprof_fail(error, r, "%s: its code cannot be read: %s", code->path,
+				     strerror(-r));
+	r = pathprof_build_id_read_fd(&id, code->fd, code->path, error);
+	if (r) {
 		pathprof_graph_free(graph);
-		return rc;
+		return r;
 	}
 	graph->build_id = id;
 	*ret_graph = graph;

@@ -50,21 +50,21 @@ int pp_graph_cache_load(struct pathprof_graph **ret_graph, const struct pathprof
 			const struct pp_graph_key *key)
 {
 	char name[NAME_SIZE];
-	int directory = open_directory(cache), fd, rc;
+	int directory = open_directory(cache), fd, r;
 
 	if (directory < 0)
 		return directory;
 	name_of(name, key);
 	fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	rc = fd < 0 ? -errno : pp_graph_read(ret_graph, fd, key, max_bytes_of(cache));
+	r = fd < 0 ? -errno : pp_graph_read(ret_graph, fd, key, max_bytes_of(cache));
 	close(directory);
 	if (fd < 0)
-		return rc;
+		return r;
 	/* This fails for another user's file, which is used all the same. */
-	if (!rc)
+	if (!r)
 		(void)!futimens(fd, NULL);
 	close(fd);
-	return rc;
+	return r;
 }
 
 /* ---------------------------------------------------------------- the bound */
@@ -122,11 +122,11 @@ static int by_use(const void *x, const void *y)
 static int list(struct listing *ret_listing, DIR *d)
 {
 	const struct dirent *entry;
-	int rc = 0;
+	int r = 0;
 
-	while (!rc && (entry = readdir(d)))
-		rc = listing_add(ret_listing, dirfd(d), entry->d_name);
-	return rc;
+	while (!r && (entry = readdir(d)))
+		r = listing_add(ret_listing, dirfd(d), entry->d_name);
+	return r;
 }
 
 /* Removes the least recently used files until the rest fits, but never `keep`. */
@@ -147,16 +147,16 @@ static int trim(const struct pathprof_graph_cache *cache, const char *keep)
 {
 	struct listing l = {0};
 	DIR *d = opendir(cache->directory);
-	int rc;
+	int r;
 
 	if (!d)
 		return -errno;
-	rc = list(&l, d);
-	if (!rc)
+	r = list(&l, d);
+	if (!r)
 		remove_oldest(&l, dirfd(d), keep, max_bytes_of(cache));
 	free(l.files);
 	closedir(d);
-	return rc;
+	return r;
 }
 
 /* ---------------------------------------------------------------- keeping one */
@@ -166,27 +166,27 @@ static int write_and_rename(const struct pathprof_graph *graph, char *temporary,
 			    const struct pp_graph_key *key, uint64_t max_bytes)
 {
 	int fd = mkostemp(temporary, O_CLOEXEC);
-	int rc;
+	int r;
 
 	if (fd < 0)
 		return -errno;
-	rc = pp_graph_write(graph, fd, key, max_bytes);
-	if (!rc && fchmod(fd, 0644))
-		rc = -errno;
-	if (close(fd) && !rc)
-		rc = -errno;
-	if (!rc && rename(temporary, name))
-		rc = -errno;
-	if (rc)
+	r = pp_graph_write(graph, fd, key, max_bytes);
+	if (!r && fchmod(fd, 0644))
+		r = -errno;
+	if (close(fd) && !r)
+		r = -errno;
+	if (!r && rename(temporary, name))
+		r = -errno;
+	if (r)
 		unlink(temporary);
-	return rc;
+	return r;
 }
 
 int pp_graph_cache_store(const struct pathprof_graph *graph,
 			 const struct pathprof_graph_cache *cache, const struct pp_graph_key *key)
 {
 	char name[NAME_SIZE], *path = NULL, *temporary = NULL;
-	int rc = -ENOMEM;
+	int r = -ENOMEM;
 
 	/* An error shows when the file is written below. */
 	(void)!mkdir(cache->directory, 0755);
@@ -194,9 +194,9 @@ int pp_graph_cache_store(const struct pathprof_graph *graph,
 	if (asprintf(&path, "%s/%s", cache->directory, name) < 0)
 		return -ENOMEM;
 	if (asprintf(&temporary, "%s" TEMPORARY, path) >= 0) {
-		rc = write_and_rename(graph, temporary, path, key, max_bytes_of(cache));
+		r = write_and_rename(graph, temporary, path, key, max_bytes_of(cache));
 		free(temporary);
 	}
 	free(path);
-	return rc ? rc : trim(cache, name);
+	return r ? r : trim(cache, name);
 }

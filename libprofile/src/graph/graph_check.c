@@ -107,14 +107,14 @@ static bool functions_are_sound(const struct pathprof_graph *g, bool *seen)
 int pp_graph_check(const struct pathprof_graph *graph)
 {
 	bool *seen;
-	int rc;
+	int r;
 
 	if (!names_are_sound(graph) || !blocks_are_sound(graph))
 		return -EBADMSG;
 	seen = calloc((size_t)graph->block_cnt + 1, sizeof(*seen));
 	if (!seen)
 		return -ENOMEM;
-	rc = functions_are_sound(graph, seen) ? 0 : -EBADMSG;
+	r = functions_are_sound(graph, seen) ? 0 : -EBADMSG;
 	free(seen);
-	return rc;
+	return r;
 }

@@ -280,21 +280,21 @@ static int add_call(struct emit *e, const struct unit *unit, uint64_t vaddr,
 		    const struct pp_insn *insn)
 {
 	uint64_t pad = pp_explore_pad(e->b, vaddr);
-	int rc = 0;
+	int r = 0;
 
 	if (pp_explore_goes_on(e->b, vaddr + insn->len, pp_owner_state(e->b, unit->range)->end) &&
 	    pp_explore_call_returns(e->b, vaddr, insn))
-		rc = add_edge_at(e, PATHPROF_EDGE_CONTINUE, vaddr + insn->len);
-	if (!rc && pad) {
+		r = add_edge_at(e, PATHPROF_EDGE_CONTINUE, vaddr + insn->len);
+	if (!r && pad) {
 		uint32_t to = block_at(e, pad);
 
-		rc = add_edge(e, PATHPROF_EDGE_UNWIND, to);
+		r = add_edge(e, PATHPROF_EDGE_UNWIND, to);
 		if (to != PP_NONE)
 			e->landing[to] = 1;
 	}
-	if (!rc && insn->kind == PP_KIND_CALL)
-		rc = add_edge_at(e, PATHPROF_EDGE_CALL, insn->target);
-	return rc;
+	if (!r && insn->kind == PP_KIND_CALL)
+		r = add_edge_at(e, PATHPROF_EDGE_CALL, insn->target);
+	return r;
 }
 
 static int by_jump(const void *a, const void *b)
@@ -436,9 +436,9 @@ static uint32_t flags_of(const struct emit *e, uint32_t range, bool has_entry)
 static int make_functions(struct emit *e, struct pathprof_graph_function *functions)
 {
 	uint32_t empty;
-	int rc = add_name(e, NULL, &empty);
+	int r = add_name(e, NULL, &empty);
 
-	for (uint32_t i = 0; i < e->unit_cnt && !rc; i++) {
+	for (uint32_t i = 0; i < e->unit_cnt && !r; i++) {
 		const struct unit *unit = &e->units[i];
 		struct pathprof_graph_function *f = &functions[unit->function];
 		bool has_entry =
@@ -451,12 +451,12 @@ static int make_functions(struct emit *e, struct pathprof_graph_function *functi
 			continue;
 		f->entry = has_entry ? unit->first_block : PATHPROF_GRAPH_NONE;
 		f->flags = flags_of(e, unit->range, has_entry);
-		rc = add_name(e,
-			      unit->range < e->b->ranges.cnt ? e->b->ranges.ranges[unit->range].name
-							     : NULL,
-			      &f->name);
+		r = add_name(e,
+			     unit->range < e->b->ranges.cnt ? e->b->ranges.ranges[unit->range].name
+							    : NULL,
+			     &f->name);
 	}
-	return rc;
+	return r;
 }
 
 static void make_parts(const struct emit *e, struct pathprof_graph_function *functions,
@@ -496,15 +496,15 @@ static int pack(struct pathprof_graph **ret_graph, struct emit *e,
 	};
 	struct pathprof_graph_block *blocks;
 	struct pp_graph *g;
-	int rc = make_functions(e, functions);
+	int r = make_functions(e, functions);
 
-	if (rc)
-		return rc;
+	if (r)
+		return r;
 	counts.names_bytes = (uint32_t)e->names.cnt;
 	counts.stats.joined_cnt = e->unit_cnt - e->function_cnt;
-	rc = pp_graph_new(&g, &counts);
-	if (rc)
-		return rc;
+	r = pp_graph_new(&g, &counts);
+	if (r)
+		return r;
 	make_parts(e, functions, (struct pathprof_graph_part *)g->graph.parts, fill);
 	memcpy((void *)g->graph.functions, functions, e->function_cnt * sizeof(functions[0]));
 	blocks = (struct pathprof_graph_block *)g->graph.blocks;
@@ -524,11 +524,11 @@ static int make_arrays(struct pathprof_graph **ret_graph, struct emit *e)
 	struct pathprof_graph_function *functions =
 		calloc(e->function_cnt + 1, sizeof(functions[0]));
 	uint32_t *fill = calloc(e->function_cnt + 1, sizeof(fill[0]));
-	int rc = functions && fill ? pack(ret_graph, e, functions, fill) : -ENOMEM;
+	int r = functions && fill ? pack(ret_graph, e, functions, fill) : -ENOMEM;
 
 	free(functions);
 	free(fill);
-	return rc;
+	return r;
 }
 
 int pp_emit(struct pathprof_graph **ret_graph, struct pp_builder *b)
@@ -539,18 +539,18 @@ int pp_emit(struct pathprof_graph **ret_graph, struct pp_builder *b)
 		.edges.size_bytes = sizeof(struct pathprof_edge),
 		.names.size_bytes = 1,
 	};
-	int rc = find_owners(&e);
+	int r = find_owners(&e);
 
-	if (!rc)
-		rc = make_units(&e);
-	if (!rc)
-		rc = number_functions(&e);
-	if (!rc)
-		rc = make_blocks(&e);
-	if (!rc)
-		rc = make_edges(&e);
-	if (!rc)
-		rc = make_arrays(ret_graph, &e);
+	if (!r)
+		r = make_units(&e);
+	if (!r)
+		r = number_functions(&e);
+	if (!r)
+		r = make_blocks(&e);
+	if (!r)
+		r = make_edges(&e);
+	if (!r)
+		r = make_arrays(ret_graph, &e);
 	free(e.owners);
 	free(e.numbers);
 	free(e.units);
@@ -558,5 +558,5 @@ int pp_emit(struct pathprof_graph **ret_graph, struct pp_builder *b)
 	free(e.blocks.data);
 	free(e.edges.data);
 	free(e.names.data);
-	return rc;
+	return r;
 }

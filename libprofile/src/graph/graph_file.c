@@ -95,10 +95,10 @@ static struct pathprof_graph counts_of(const struct header *h, const struct pp_g
 static int read_piece(struct pp_graph *g, int fd, const struct header *header)
 {
 	size_t len_bytes = pp_graph_bytes(&g->graph);
-	int rc = read_full(fd, g->memory, len_bytes);
+	int r = read_full(fd, g->memory, len_bytes);
 
-	if (rc)
-		return rc;
+	if (r)
+		return r;
 	if (checksum(header, g->memory, len_bytes) != header->checksum)
 		return -EBADMSG;
 	return pp_graph_check(&g->graph);
@@ -111,29 +111,29 @@ int pp_graph_read(struct pathprof_graph **ret_graph, int fd, const struct pp_gra
 	struct header header;
 	struct pp_graph *g;
 	struct stat st;
-	int rc;
+	int r;
 
 	if (fstat(fd, &st))
 		return -errno;
 	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > max_bytes)
 		return -EBADMSG;
-	rc = read_full(fd, &header, sizeof(header));
-	if (rc)
-		return rc;
+	r = read_full(fd, &header, sizeof(header));
+	if (r)
+		return r;
 	if (!is_of(&header, key))
 		return -EBADMSG;
 	counts = counts_of(&header, key);
 	if (sizeof(header) + pp_graph_bytes(&counts) != (uint64_t)st.st_size)
 		return -EBADMSG;
-	rc = pp_graph_new(&g, &counts);
-	if (rc)
-		return rc;
-	rc = read_piece(g, fd, &header);
-	if (rc)
+	r = pp_graph_new(&g, &counts);
+	if (r)
+		return r;
+	r = read_piece(g, fd, &header);
+	if (r)
 		pathprof_graph_free(&g->graph);
 	else
 		*ret_graph = &g->graph;
-	return rc;
+	return r;
 }
 
 /* ---------------------------------------------------------------- writing */
@@ -181,15 +181,15 @@ int pp_graph_write(const struct pathprof_graph *graph, int fd, const struct pp_g
 		   uint64_t max_bytes)
 {
 	struct header header;
-	int rc;
+	int r;
 
 	if (sizeof(header) + pp_graph_bytes(graph) > max_bytes)
 		return -EFBIG;
 	/* A graph that readers would refuse is not written. */
-	rc = pp_graph_check(graph);
-	if (rc)
-		return rc;
+	r = pp_graph_check(graph);
+	if (r)
+		return r;
 	header = header_of(graph, key);
-	rc = write_full(fd, &header, sizeof(header));
-	return rc ? rc : write_full(fd, piece_of(graph), pp_graph_bytes(graph));
+	r = write_full(fd, &header, sizeof(header));
+	return r ? r : write_full(fd, piece_of(graph), pp_graph_bytes(graph));
 }

@@ -127,25 +127,25 @@ static int link_block(struct pp_local *l, uint32_t from)
 	uint8_t mark = *pp_text_mark(&l->b->text, block->last);
 	struct pp_insn insn = {0};
 	uint64_t pad;
-	int rc = 0;
+	int r = 0;
 
 	if (mark & PP_MARK_STOP)
 		return 0;
 	if (mark & PP_MARK_BRANCH)
 		pp_text_decode(&l->b->text, block->last, &insn);
 	if (insn.kind == PP_KIND_COND || insn.kind == PP_KIND_JMP)
-		rc = link_to(l, from, insn.target);
+		r = link_to(l, from, insn.target);
 	if (insn.kind == PP_KIND_CALL || insn.kind == PP_KIND_ICALL) {
 		pad = pp_explore_pad(l->b, block->last);
 		if (pad)
-			rc = link_to(l, from, pad);
-		if (rc || !pp_explore_call_returns(l->b, block->last, &insn))
-			return rc;
+			r = link_to(l, from, pad);
+		if (r || !pp_explore_call_returns(l->b, block->last, &insn))
+			return r;
 	}
 	if (insn.kind == PP_KIND_IJMP)
 		return link_switch(l, from, block->last);
-	if (rc || insn.kind == PP_KIND_JMP || insn.kind == PP_KIND_RET)
-		return rc;
+	if (r || insn.kind == PP_KIND_JMP || insn.kind == PP_KIND_RET)
+		return r;
 	return link_to(l, from, block->end);
 }
 

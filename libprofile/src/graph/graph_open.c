@@ -23,7 +23,7 @@ int pp_graph_key_of(struct pp_graph_key *ret_key, struct pathprof_code *code,
 {
 	struct pp_graph_key key = {.symbol_cnt = 0};
 	struct stat st;
-	int rc;
+	int r;
 
 	if (code->apart)
 		return pp_apart_graph_key(ret_key, code, error);
@@ -31,10 +31,10 @@ int pp_graph_key_of(struct pp_graph_key *ret_key, struct pathprof_code *code,
 		return pathprof_fail(error, -errno, "%s: cannot be examined: %m", code->path);
 	key.symbol_cnt = count_symbols(code);
 	key.file_bytes = (uint64_t)st.st_size;
-	rc = pathprof_build_id_read_fd(&key.build_id, code->fd, code->path, error);
-	if (!rc)
+	r = pathprof_build_id_read_fd(&key.build_id, code->fd, code->path, error);
+	if (!r)
 		*ret_key = key;
-	return rc;
+	return r;
 }
 
 int pathprof_graph_open(struct pathprof_graph **ret_graph, struct pathprof_code *code,
@@ -43,19 +43,19 @@ int pathprof_graph_open(struct pathprof_graph **ret_graph, struct pathprof_code 
 {
 	struct pp_graph_key key = {0};
 	bool cached = cache && cache->directory;
-	int rc;
+	int r;
 
 	pathprof_foreign_tell(code->path);
 	if (!cached)
 		return pathprof_graph_build(ret_graph, code, progress, context, error);
-	rc = pp_graph_key_of(&key, code, error);
-	if (rc)
-		return rc;
+	r = pp_graph_key_of(&key, code, error);
+	if (r)
+		return r;
 	cached = key.build_id.kind == PATHPROF_ID_BUILD_ID;
 	if (cached && !pp_graph_cache_load(ret_graph, cache, &key))
 		return 0;
-	rc = pathprof_graph_build(ret_graph, code, progress, context, error);
-	if (!rc && cached)
+	r = pathprof_graph_build(ret_graph, code, progress, context, error);
+	if (!r && cached)
 		(void)pp_graph_cache_store(*ret_graph, cache, &key);
-	return rc;
+	return r;
 }

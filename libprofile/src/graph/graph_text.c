@@ -63,7 +63,7 @@ static int read_part(struct pp_text_part *part, int fd)
 
 int pp_text_read(struct pp_text *text, struct pathprof_code *code)
 {
-	int rc;
+	int r;
 
 	text->parts = calloc(code->segment_cnt ? code->segment_cnt : 1, sizeof(text->parts[0]));
 	if (!text->parts)
@@ -82,9 +82,9 @@ int pp_text_read(struct pp_text *text, struct pathprof_code *code)
 		*part = (struct pp_text_part){
 			.vaddr = s->vaddr, .offset = s->offset, .len_bytes = s->len_bytes};
 		text->cnt++;
-		rc = read_part(part, code->fd);
-		if (rc)
-			return rc;
+		r = read_part(part, code->fd);
+		if (r)
+			return r;
 	}
 	qsort(text->parts, text->cnt, sizeof(text->parts[0]), by_vaddr);
 	return 0;

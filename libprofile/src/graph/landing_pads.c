@@ -80,15 +80,15 @@ static int read_table(struct pads *pads, struct pp_cursor *c, const struct pathp
 {
 	struct pp_landing_pad pad;
 	struct head head;
-	int rc = 0;
+	int r = 0;
 
 	if (!read_head(c, frame, &head))
 		return 0;
 	c->end = head.sites_end;
-	while (!rc && !c->bad && c->at < c->end)
+	while (!r && !c->bad && c->at < c->end)
 		if (read_site(c, code, frame, &head, &pad))
-			rc = append(pads, &pad);
-	return rc;
+			r = append(pads, &pad);
+	return r;
 }
 
 static int read_tables(struct pads *pads, struct pathprof_code *code,
@@ -96,19 +96,19 @@ static int read_tables(struct pads *pads, struct pathprof_code *code,
 {
 	const struct pp_frame *frames;
 	size_t cnt = pp_frames_all(code, &frames), bytes = 0;
-	int rc = 0;
+	int r = 0;
 
-	for (size_t i = 0; !rc && i < cnt && bytes <= section->end; i++) {
+	for (size_t i = 0; !r && i < cnt && bytes <= section->end; i++) {
 		uint64_t at = frames[i].exceptions - section->vaddr;
 		struct pp_cursor c = *section;
 
 		if (!frames[i].exceptions || at >= section->end)
 			continue;
 		c.at = (size_t)at;
-		rc = read_table(pads, &c, code, &frames[i]);
+		r = read_table(pads, &c, code, &frames[i]);
 		bytes += c.at - (size_t)at;
 	}
-	return rc;
+	return r;
 }
 
 static int by_start(const void *x, const void *y)
@@ -126,14 +126,14 @@ int pp_landing_pads_read(struct pp_landing_pad **ret_pads, size_t *ret_cnt,
 	struct pads pads = {0};
 	struct pp_section section;
 	struct pp_cursor bytes;
-	int rc = 0;
+	int r = 0;
 
 	if (pp_section_named(code, ".gcc_except_table", &section) &&
 	    pp_section_open(&section, &bytes))
-		rc = read_tables(&pads, code, &bytes);
-	if (rc) {
+		r = read_tables(&pads, code, &bytes);
+	if (r) {
 		free(pads.list);
-		return rc;
+		return r;
 	}
 	if (pads.cnt)
 		qsort(pads.list, pads.cnt, sizeof(pads.list[0]), by_start);

@@ -127,7 +127,7 @@ static bool ends_path(const struct walk *w, const struct step *step)
 /* Takes the outcome bit of a branch. Returns 1 if the path ended with it. */
 static int pass_branch(struct walk *w, const struct step *step)
 {
-	int taken, rc;
+	int taken, r;
 
 	if (w->used == w->length)
 		return mismatch(w, "it has a branch more");
@@ -135,9 +135,9 @@ static int pass_branch(struct walk *w, const struct step *step)
 	if (!taken && step->insn.kind != PP_KIND_COND)
 		return mismatch(w, "an unconditional branch is not taken");
 	w->used++;
-	rc = close_block(w, step, taken);
-	if (rc)
-		return rc;
+	r = close_block(w, step, taken);
+	if (r)
+		return r;
 	if (ends_path(w, step))
 		return w->used == w->length ? 1 : mismatch(w, "it ends earlier");
 	w->pc = taken ? step->insn.target : w->pc + step->len;
@@ -147,23 +147,23 @@ static int pass_branch(struct walk *w, const struct step *step)
 
 static int pass_return(struct walk *w, const struct step *step)
 {
-	int rc;
+	int r;
 
 	if (w->used < w->length)
 		return mismatch(w,
 				w->is_piece ? "it calls or returns earlier" : "it returns earlier");
-	rc = close_block(w, step, 1);
-	return rc ? rc : 1;
+	r = close_block(w, step, 1);
+	return r ? r : 1;
 }
 
 /* Takes one instruction. Returns 1 if the path ended with it. */
 static int pass(struct walk *w)
 {
 	struct step step = {0};
-	int rc = read_step(w, &step);
+	int r = read_step(w, &step);
 
-	if (rc)
-		return rc;
+	if (r)
+		return r;
 	switch (step.insn.kind) {
 	case PP_KIND_COND:
 	case PP_KIND_JMP:
@@ -186,17 +186,17 @@ static int pass(struct walk *w)
 static int hand_out(const struct walk *w, pathprof_block_fn *fn, void *context)
 {
 	for (uint32_t i = 0; i < w->block_cnt; i++) {
-		int rc = fn(context, &w->blocks[i]);
+		int r = fn(context, &w->blocks[i]);
 
-		if (rc)
-			return rc;
+		if (r)
+			return r;
 	}
 	return 0;
 }
 
 static int walk(struct walk *w, uint64_t start, pathprof_block_fn *fn, void *context)
 {
-	int rc;
+	int r;
 
 	if (w->code->apart)
 		return pp_apart_walk(w->code, start, w->length, w->outcomes, w->is_piece, fn,
@@ -211,9 +211,9 @@ static int walk(struct walk *w, uint64_t start, pathprof_block_fn *fn, void *con
 				     start);
 	w->block = w->pc;
 	do
-		rc = pass(w);
-	while (!rc);
-	return rc < 0 ? rc : hand_out(w, fn, context);
+		r = pass(w);
+	while (!r);
+	return r < 0 ? r : hand_out(w, fn, context);
 }
 
 int pathprof_code_walk(struct pathprof_code *code, uint64_t start, uint32_t length,

@@ -174,34 +174,34 @@ static int make_edges(struct pathprof_flow *flow, const struct pathprof_graph *g
 static int understand(struct pathprof_flow *flow)
 {
 	struct pp_flow_search search;
-	int rc = pp_flow_search_init(&search, flow);
+	int r = pp_flow_search_init(&search, flow);
 
-	if (rc)
-		return rc;
-	rc = pp_flow_find_dominators(flow, &search);
-	if (!rc)
-		rc = pp_flow_find_loops(flow, &search);
+	if (r)
+		return r;
+	r = pp_flow_find_dominators(flow, &search);
+	if (!r)
+		r = pp_flow_find_loops(flow, &search);
 	pp_flow_search_release(&search);
-	return rc;
+	return r;
 }
 
 int pathprof_flow_init(struct pathprof_flow *ret_flow, const struct pathprof_graph *graph,
 		       uint32_t function)
 {
 	struct pathprof_flow flow = {.function = function};
-	int rc;
+	int r;
 
 	if (function >= graph->function_cnt ||
 	    graph->functions[function].entry == PATHPROF_GRAPH_NONE)
 		return -EINVAL;
-	rc = make_nodes(&flow, graph);
-	if (!rc)
-		rc = make_edges(&flow, graph);
-	if (!rc)
-		rc = understand(&flow);
-	if (rc) {
+	r = make_nodes(&flow, graph);
+	if (!r)
+		r = make_edges(&flow, graph);
+	if (!r)
+		r = understand(&flow);
+	if (r) {
 		pathprof_flow_release(&flow);
-		return rc;
+		return r;
 	}
 	*ret_flow = flow;
 	return 0;
@@ -238,20 +238,20 @@ int pathprof_flow_init_arcs(struct pathprof_flow *ret_flow, uint32_t node_cnt,
 			    const struct pathprof_flow_arc *arcs, uint32_t arc_cnt)
 {
 	struct pathprof_flow flow = {.node_cnt = node_cnt, .edge_cnt = arc_cnt};
-	int rc;
+	int r;
 
 	if (!arcs_are_sound(node_cnt, arcs, arc_cnt))
 		return -EINVAL;
 	flow.nodes = calloc((size_t)node_cnt + 1, sizeof(*flow.nodes));
 	flow.edges = calloc((size_t)arc_cnt + 1, sizeof(*flow.edges));
-	rc = flow.nodes && flow.edges ? 0 : -ENOMEM;
-	if (!rc) {
+	r = flow.nodes && flow.edges ? 0 : -ENOMEM;
+	if (!r) {
 		take_arcs(&flow, arcs);
-		rc = understand(&flow);
+		r = understand(&flow);
 	}
-	if (rc) {
+	if (r) {
 		pathprof_flow_release(&flow);
-		return rc;
+		return r;
 	}
 	for (uint32_t e = 0; e < arc_cnt; e++) {
 		flow.edges[e].cut = arcs[e].cut && !flow.edges[e].retreating;

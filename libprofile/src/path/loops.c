@@ -135,9 +135,9 @@ static int find(struct finder *f)
 int pp_flow_find_loops(struct pathprof_flow *flow, const struct pp_flow_search *search)
 {
 	struct finder f = {.flow = flow, .search = search};
-	int rc = find(&f);
+	int r = find(&f);
 
 	free(f.above);
 	free(f.todo);
-	return rc;
+	return r;
 }

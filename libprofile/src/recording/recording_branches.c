@@ -131,15 +131,15 @@ static int check_binary(struct pathprof_recording_branches *b, const struct path
 			struct pathprof_error *error)
 {
 	struct pathprof_build_id *id = &b->files.binaries[0].id;
-	int rc = pathprof_code_build_id(b->code, id, error);
+	int r = pathprof_code_build_id(b->code, id, error);
 
-	if (!rc)
-		rc = pp_branch_check_id(b->profile, id, b->code->path, error);
-	if (!rc)
+	if (!r)
+		r = pp_branch_check_id(b->profile, id, b->code->path, error);
+	if (!r)
 		b->profile->origin.build_id = *id;
-	return rc ? rc
-		  : pp_branch_check_id(b->profile, &graph->build_id, "the control-flow graph",
-				       error);
+	return r ? r
+		 : pp_branch_check_id(b->profile, &graph->build_id, "the control-flow graph",
+				      error);
 }
 
 /* All files but the binary are one. -ENOMEM. */
@@ -147,37 +147,37 @@ static int make_images(struct pathprof_recording_branches *b)
 {
 	static const struct pathprof_build_id none = {.kind = PATHPROF_ID_JIT};
 	uint32_t others;
-	int rc = pp_import_images_new(&b->images, &b->files);
+	int r = pp_import_images_new(&b->images, &b->files);
 
-	if (!rc)
-		rc = pp_import_images_know(b->images, b->code, id_of(b), &b->image);
-	return rc ? rc : pp_import_images_get(b->images, "", &none, &others);
+	if (!r)
+		r = pp_import_images_know(b->images, b->code, id_of(b), &b->image);
+	return r ? r : pp_import_images_get(b->images, "", &none, &others);
 }
 
 static int make_parts(struct pathprof_recording_branches *b)
 {
-	int rc = pathprof_recorded_spaces_new(&b->spaces);
+	int r = pathprof_recorded_spaces_new(&b->spaces);
 
-	if (!rc)
-		rc = make_images(b);
-	if (!rc)
-		rc = pp_import_counts_new(&b->counts, PP_IMPORT_EDGE_MAX);
-	if (!rc)
-		rc = pp_code_ranges_init(&b->ranges, b->graph, b->profile);
-	if (!rc)
-		rc = pp_import_chain_new(&b->chain,
-					 &(struct pp_import_chain_parts){
-						 .spaces = b->spaces,
-						 .images = b->images,
-						 .counts = b->counts,
-						 .stats = &b->walked,
-						 .full = hand_on,
-						 .runs = runs,
-						 .context = b,
-						 .is_by_mark = true,
-					 },
-					 PATHPROF_MAPPING_BL);
-	return rc;
+	if (!r)
+		r = make_images(b);
+	if (!r)
+		r = pp_import_counts_new(&b->counts, PP_IMPORT_EDGE_MAX);
+	if (!r)
+		r = pp_code_ranges_init(&b->ranges, b->graph, b->profile);
+	if (!r)
+		r = pp_import_chain_new(&b->chain,
+					&(struct pp_import_chain_parts){
+						.spaces = b->spaces,
+						.images = b->images,
+						.counts = b->counts,
+						.stats = &b->walked,
+						.full = hand_on,
+						.runs = runs,
+						.context = b,
+						.is_by_mark = true,
+					},
+					PATHPROF_MAPPING_BL);
+	return r;
 }
 
 int pathprof_recording_branches_new(struct pathprof_recording_branches **ret_branches,
@@ -187,7 +187,7 @@ int pathprof_recording_branches_new(struct pathprof_recording_branches **ret_bra
 				    struct pathprof_error *error)
 {
 	struct pathprof_recording_branches *b;
-	int rc;
+	int r;
 
 	if (!pathprof_format_reads(format))
 		return pathprof_fail(error, -EOPNOTSUPP, "%s is not a format that is read",
@@ -203,15 +203,15 @@ int pathprof_recording_branches_new(struct pathprof_recording_branches **ret_bra
 	b->files.binary_cnt = 1;
 	b->files.binaries[0].path = code->path;
 	b->files.binaries[0].real_path = realpath(code->path, NULL);
-	rc = check_binary(b, graph, error);
-	if (!rc) {
-		rc = make_parts(b);
-		if (rc)
-			pathprof_fail(error, rc, "out of memory");
+	r = check_binary(b, graph, error);
+	if (!r) {
+		r = make_parts(b);
+		if (r)
+			pathprof_fail(error, r, "out of memory");
 	}
-	if (rc) {
+	if (r) {
 		pathprof_recording_branches_free(b);
-		return rc;
+		return r;
 	}
 	*ret_branches = b;
 	return 0;
@@ -282,12 +282,12 @@ static int map(struct pathprof_recording_branches *b, const struct pathprof_reco
 	       bool ours)
 {
 	struct pathprof_recorded_mapping mapping = *m;
-	int rc;
+	int r;
 
 	mapping.pid = is_of_one(b) ? 0 : m->pid;
-	rc = pathprof_recorded_spaces_map(b->spaces, &mapping, ours);
+	r = pathprof_recorded_spaces_map(b->spaces, &mapping, ours);
 	count_left_out(b);
-	return rc == -ENOMEM ? rc : 0;
+	return r == -ENOMEM ? r : 0;
 }
 
 static int on_mapping(void *context, const struct pathprof_recorded_mapping *m)
@@ -314,12 +314,12 @@ static int on_mapping(void *context, const struct pathprof_recorded_mapping *m)
 static int on_process(void *context, const struct pathprof_recorded_process *p)
 {
 	struct pathprof_recording_branches *b = context;
-	int rc = 0;
+	int r = 0;
 
 	if (p->change != PATHPROF_RECORDED_COMM)
-		rc = pathprof_recorded_spaces_change(b->spaces, p);
+		r = pathprof_recorded_spaces_change(b->spaces, p);
 	count_left_out(b);
-	return rc == -ENOMEM ? rc : 0;
+	return r == -ENOMEM ? r : 0;
 }
 
 /* ---------------------------------------------------------------- stacks */
@@ -453,13 +453,13 @@ static int nothing_of_it(const struct pathprof_recording_branches *b, struct pat
 static int tell_events(struct pathprof_recording_branches *b,
 		       const struct pathprof_recording *recording, uint32_t cnt)
 {
-	int rc = 0;
+	int r = 0;
 
 	if (b->format != PATHPROF_FORMAT_BOLT_PREAGG)
 		return 0;
-	for (uint32_t i = 0; i < cnt && !rc; i++)
-		rc = pp_branch_add_event(b->profile, pathprof_recording_event(recording, i));
-	return rc;
+	for (uint32_t i = 0; i < cnt && !r; i++)
+		r = pp_branch_add_event(b->profile, pathprof_recording_event(recording, i));
+	return r;
 }
 
 /* Fills in the profile's origin. */
@@ -468,7 +468,7 @@ static int tell_origin(struct pathprof_recording_branches *b,
 {
 	struct pathprof_branch_origin *o = &b->profile->origin;
 	struct pathprof_recording_info info = {.realtime_offset_ns = INT64_MIN};
-	int rc;
+	int r;
 
 	if (recording)
 		pathprof_recording_info(recording, &info);
@@ -483,10 +483,10 @@ static int tell_origin(struct pathprof_recording_branches *b,
 		o->begin_ns = (int64_t)((uint64_t)info.realtime_offset_ns + b->begin_ns);
 		o->end_ns = (int64_t)((uint64_t)info.realtime_offset_ns + b->end_ns);
 	}
-	rc = tell_events(b, recording, info.event_cnt);
-	return rc ? rc
-		  : pathprof_branch_profile_name(b->profile, b->mapped_name ?: b->code->path,
-						 info.hostname, pathprof_format_name(b->format));
+	r = tell_events(b, recording, info.event_cnt);
+	return r ? r
+		 : pathprof_branch_profile_name(b->profile, b->mapped_name ?: b->code->path,
+						info.hostname, pathprof_format_name(b->format));
 }
 
 int pathprof_recording_branches_finish(struct pathprof_recording_branches *b,
@@ -494,13 +494,13 @@ int pathprof_recording_branches_finish(struct pathprof_recording_branches *b,
 				       struct pathprof_error *error)
 {
 	bool counts = pathprof_format_addresses(b->format) != PATHPROF_ADDRESS_RUN;
-	int rc;
+	int r;
 
 	hand_on(b);
-	rc = b->failure;
-	if (!rc && !counts && !b->stats.branches)
+	r = b->failure;
+	if (!r && !counts && !b->stats.branches)
 		return nothing_of_it(b, error);
-	if (!rc)
-		rc = tell_origin(b, recording);
-	return rc ? pathprof_fail(error, rc, "branches of a recording: %s", strerror(-rc)) : 0;
+	if (!r)
+		r = tell_origin(b, recording);
+	return r ? pathprof_fail(error, r, "branches of a recording: %s", strerror(-r)) : 0;
 }
