@@ -355,9 +355,9 @@ void pp_service_refuse_settings(struct pp_service *service, const struct pathpro
 
 static int on_exit_time(sd_event_source *timer, uint64_t now_us, void *context)
 {
-	int code = (int)(intptr_t)context;
+	int r = (int)(intptr_t)context;
 
-	return sd_event_exit(sd_event_source_get_event(timer), code);
+	return sd_event_exit(sd_event_source_get_event(timer), r);
 }
 
 int pp_service_exit_after(struct pp_service *service, uint64_t duration_ns, int code)

@@ -84,23 +84,23 @@ static int open_of(struct pp_clock *clock, pid_t only_pid, bool kernel)
 static int open_events(struct pp_clock *clock)
 {
 	const pid_t only_pid = clock->config.only_pid;
-	int code;
+	int r;
 
 	if (only_pid && kill(only_pid, 0) < 0 && errno == ESRCH)
 		return -ESRCH;
-	code = open_of(clock, 0, true);
-	if (is_refused(code) && only_pid)
-		code = open_of(clock, only_pid, true);
-	if (is_refused(code))
-		code = open_of(clock, only_pid, false);
-	return code;
+	r = open_of(clock, 0, true);
+	if (is_refused(r) && only_pid)
+		r = open_of(clock, only_pid, true);
+	if (is_refused(r))
+		r = open_of(clock, only_pid, false);
+	return r;
 }
 
 int pp_clock_open(struct pp_clock **ret_clock, const struct pp_clock_config *config,
 		  struct pathprof_error *error)
 {
 	struct pp_clock *clock = calloc(1, sizeof(*clock));
-	int code;
+	int r;
 
 	if (!clock)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
@@ -108,10 +108,10 @@ int pp_clock_open(struct pp_clock **ret_clock, const struct pp_clock_config *con
 	clock->nominal_ns = PP_NSEC_PER_SEC / config->hz;
 	clock->random = (unsigned int)pp_monotonic_ns();
 	clock->varied_ns = pp_monotonic_ns();
-	code = open_events(clock);
-	if (code < 0) {
+	r = open_events(clock);
+	if (r < 0) {
 		free(clock);
-		return refused(code, error);
+		return refused(r, error);
 	}
 	*ret_clock = clock;
 	return 0;

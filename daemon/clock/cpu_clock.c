@@ -163,15 +163,15 @@ static struct ring *find_ring(struct pp_cpu_clock *clock, int cpu)
 static int add_ring(struct pp_cpu_clock *clock, int fd, int cpu)
 {
 	struct ring *ring = &clock->rings[clock->ring_cnt];
-	int code;
+	int r;
 
 	*ring = (struct ring){.cpu = cpu, .fd = fd};
-	code = map_ring(clock, ring);
-	if (!code || ring->page)
+	r = map_ring(clock, ring);
+	if (!r || ring->page)
 		clock->ring_cnt++;
 	else
 		drop_event(clock, fd);
-	return code;
+	return r;
 }
 
 /* The event of one thread (or of all, tid -1) on one CPU. -ENODEV: no such CPU online. */
@@ -179,13 +179,13 @@ static int add_event(struct pp_cpu_clock *clock, pid_t tid, int cpu)
 {
 	struct ring *ring = find_ring(clock, cpu);
 	int fd = open_event(clock, tid, cpu);
-	int code;
+	int r;
 
 	if (fd < 0)
 		return fd;
-	code = keep_event(clock, fd);
-	if (code)
-		return code;
+	r = keep_event(clock, fd);
+	if (r)
+		return r;
 	if (!ring)
 		return add_ring(clock, fd, cpu);
 	if (!clock->config.ring_pages)
@@ -196,16 +196,16 @@ static int add_event(struct pp_cpu_clock *clock, pid_t tid, int cpu)
 /* Takes over the configured events. The first sample of each tells its CPU. */
 static int take_over(struct pp_cpu_clock *clock)
 {
-	int code = 0;
+	int r = 0;
 
-	for (size_t i = 0; i < clock->config.event_cnt && i < CPU_MAX && !code; i++) {
+	for (size_t i = 0; i < clock->config.event_cnt && i < CPU_MAX && !r; i++) {
 		int fd = fcntl(clock->config.events[i], F_DUPFD_CLOEXEC, 0);
 
-		code = fd < 0 ? -errno : keep_event(clock, fd);
-		if (!code)
-			code = add_ring(clock, fd, -1);
+		r = fd < 0 ? -errno : keep_event(clock, fd);
+		if (!r)
+			r = add_ring(clock, fd, -1);
 	}
-	return code;
+	return r;
 }
 
 static int add_thread(struct pp_cpu_clock *clock, pid_t tid)
@@ -213,10 +213,10 @@ static int add_thread(struct pp_cpu_clock *clock, pid_t tid)
 	long cpu_cnt = sysconf(_SC_NPROCESSORS_CONF);
 
 	for (int cpu = 0; cpu < cpu_cnt && cpu < CPU_MAX; cpu++) {
-		int code = clock->is_spared[cpu] ? -ENODEV : add_event(clock, tid, cpu);
+		int r = clock->is_spared[cpu] ? -ENODEV : add_event(clock, tid, cpu);
 
-		if (code && code != -ENODEV)
-			return code;
+		if (r && r != -ENODEV)
+			return r;
 	}
 	return clock->event_cnt ? 0 : -ENODEV;
 }
@@ -294,15 +294,15 @@ static int list_family(struct pp_cpu_clock *clock)
 		return -errno;
 	while ((entry = readdir(dir))) {
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-		int code = 0;
+		int r = 0;
 
 		if (pid > 0 && descends(pid, clock->config.only_pid))
-			code = list_process(clock, pid);
-		if (code < 0 && code != -ENOENT && code != -ESRCH) {
+			r = list_process(clock, pid);
+		if (r < 0 && r != -ENOENT && r != -ESRCH) {
 			closedir(dir);
-			return code;
+			return r;
 		}
-		added += code > 0 ? code : 0;
+		added += r > 0 ? r : 0;
 	}
 	closedir(dir);
 	return added;
@@ -312,10 +312,10 @@ static int list_family(struct pp_cpu_clock *clock)
 static int open_threads(struct pp_cpu_clock *clock, size_t first)
 {
 	for (size_t i = first; i < clock->tid_cnt; i++) {
-		int code = add_thread(clock, clock->tids[i]);
+		int r = add_thread(clock, clock->tids[i]);
 
-		if (code && code != -ESRCH)
-			return code;
+		if (r && r != -ESRCH)
+			return r;
 	}
 	return 0;
 }
@@ -338,18 +338,18 @@ static void close_events(struct pp_cpu_clock *clock)
  */
 static int follow_family(struct pp_cpu_clock *clock)
 {
-	int added = list_family(clock), code;
+	int added = list_family(clock), r;
 
 	for (int pass = 1; added > 0; pass++) {
 		size_t known_cnt = clock->tid_cnt;
 
-		code = open_threads(clock, 0);
-		if (!code && clock->config.opened)
+		r = open_threads(clock, 0);
+		if (!r && clock->config.opened)
 			clock->config.opened(clock->config.opened_context);
-		if (!code)
+		if (!r)
 			added = list_family(clock);
-		if (code || added <= 0)
-			return code ? code : added;
+		if (r || added <= 0)
+			return r ? r : added;
 		if (pass == PASS_MAX)
 			return open_threads(clock, known_cnt);
 		close_events(clock);
@@ -359,15 +359,15 @@ static int follow_family(struct pp_cpu_clock *clock)
 
 static int follow(struct pp_cpu_clock *clock)
 {
-	int code;
+	int r;
 
 	if (clock->config.event_cnt)
 		return take_over(clock);
 	if (!clock->config.only_pid)
 		return add_thread(clock, -1);
-	code = follow_family(clock);
-	if (code < 0)
-		return code;
+	r = follow_family(clock);
+	if (r < 0)
+		return r;
 	return clock->event_cnt ? 0 : -ESRCH;
 }
 
@@ -406,13 +406,13 @@ static int follow_cpus(struct pp_cpu_clock *clock, const bool *is_on)
 		if (!is_on[clock->rings[i].cpu] || !pp_perf_event_goes_on(clock->rings[i].fd))
 			drop_ring(clock, &clock->rings[i]);
 	for (int cpu = 0; cpu < CPU_MAX; cpu++) {
-		int code = 0;
+		int r = 0;
 
 		if (is_on[cpu] && !clock->is_spared[cpu] && !find_ring(clock, cpu))
-			code = add_event(clock, -1, cpu);
+			r = add_event(clock, -1, cpu);
 		/* A CPU that is gone again by now is tried the next time. */
-		if (code && code != -ENODEV)
-			result = code;
+		if (r && r != -ENODEV)
+			result = r;
 	}
 	return result;
 }
@@ -662,15 +662,15 @@ static int allocate(struct pp_cpu_clock **ret_clock, const struct pp_cpu_clock_c
 int pp_cpu_clock_open(struct pp_cpu_clock **ret_clock, const struct pp_cpu_clock_config *config)
 {
 	struct pp_cpu_clock *clock;
-	int code = allocate(&clock, config);
+	int r = allocate(&clock, config);
 
-	if (code)
-		return code;
-	code = follow(clock);
+	if (r)
+		return r;
+	r = follow(clock);
 	clock->config.events = NULL; /* the caller's */
-	if (code) {
+	if (r) {
 		pp_cpu_clock_free(clock);
-		return code;
+		return r;
 	}
 	*ret_clock = clock;
 	return 0;

@@ -26,12 +26,12 @@ static int kind_of(const char *path, enum pathprof_window_kind *ret_kind,
 {
 	struct pathprof_store *store = NULL;
 	unsigned int kinds;
-	int code = pathprof_store_open(&store, path, PATHPROF_STORE_READ, error);
+	int r = pathprof_store_open(&store, path, PATHPROF_STORE_READ, error);
 
-	if (code == 0)
-		code = pathprof_store_kinds(store, NULL, &kinds, ret_kind, error);
+	if (r == 0)
+		r = pathprof_store_kinds(store, NULL, &kinds, ret_kind, error);
 	pathprof_store_free(store);
-	return code;
+	return r;
 }
 
 /* Whether current windows can be compared with this baseline; logs why not. */

@@ -144,12 +144,12 @@ static int allocate(struct perf_sampler **ret_sampler, const struct pp_sampler_c
 static int open_clock(struct perf_sampler *sampler)
 {
 	struct pp_cpu_clock_config events = clock_config(&sampler->config);
-	int code;
+	int r;
 
 	events.only_pid = 0;
-	code = pp_cpu_clock_open(&sampler->clock, &events);
-	if ((code != -EACCES && code != -EPERM) || !sampler->config.only_pid)
-		return code;
+	r = pp_cpu_clock_open(&sampler->clock, &events);
+	if ((r != -EACCES && r != -EPERM) || !sampler->config.only_pid)
+		return r;
 	sampler->is_inherited = true;
 	events.only_pid = sampler->config.only_pid;
 	return pp_cpu_clock_open(&sampler->clock, &events);
@@ -158,14 +158,14 @@ static int open_clock(struct perf_sampler *sampler)
 static int perf_open(struct pp_sampler **ret_sampler, const struct pp_sampler_config *config)
 {
 	struct perf_sampler *sampler;
-	int code = allocate(&sampler, config);
+	int r = allocate(&sampler, config);
 
-	if (code)
-		return code;
-	code = open_clock(sampler);
-	if (code) {
+	if (r)
+		return r;
+	r = open_clock(sampler);
+	if (r) {
 		perf_free(&sampler->base);
-		return code;
+		return r;
 	}
 	*ret_sampler = &sampler->base;
 	return 0;

@@ -168,44 +168,44 @@ static int send_first(const struct step_source *source, int page_fd)
 	const int *events = left ? pp_cpu_clock_events(source->config.events) : NULL;
 	const int fds[] = {page_fd, source->config.opener_fd};
 	char nothing = 0;
-	int code;
+	int r;
 
 	config.event_cnt = left;
-	code = send_fds(source, &config, sizeof(config), fds, source->config.opener_fd ? 2 : 1);
-	while (left && !code) {
+	r = send_fds(source, &config, sizeof(config), fds, source->config.opener_fd ? 2 : 1);
+	while (left && !r) {
 		uint32_t cnt = left < PP_STEP_EVENTS_A_MESSAGE ? left : PP_STEP_EVENTS_A_MESSAGE;
 
-		code = send_fds(source, &nothing, 1, events, cnt);
+		r = send_fds(source, &nothing, 1, events, cnt);
 		events += cnt;
 		left -= cnt;
 	}
-	return code;
+	return r;
 }
 
 /* Maps the hold page and sends it off with the configuration. */
 static int share_page(struct step_source *source)
 {
 	int fd = memfd_create("pathprof-hold", MFD_CLOEXEC);
-	int code = 0;
+	int r = 0;
 
 	if (fd < 0)
 		return -errno;
 	if (ftruncate(fd, sizeof(*source->hold)))
-		code = -errno;
-	if (!code) {
+		r = -errno;
+	if (!r) {
 		source->hold = mmap(NULL, sizeof(*source->hold), PROT_READ | PROT_WRITE, MAP_SHARED,
 				    fd, 0);
 		if (source->hold == MAP_FAILED) {
 			source->hold = NULL;
-			code = -errno;
+			r = -errno;
 		}
 	}
-	if (!code) {
+	if (!r) {
 		pp_silent_copy(&source->hold->silent, &source->silent_seen);
-		code = send_first(source, fd);
+		r = send_first(source, fd);
 	}
 	close(fd);
-	return code;
+	return r;
 }
 
 /* Without CAP_NET_ADMIN the kernel gives less. */
@@ -222,7 +222,7 @@ static int start_stepper(struct step_source *source)
 {
 	struct epoll_event wanted = {.events = EPOLLIN};
 	int pair[2];
-	int code;
+	int r;
 
 	if (pp_step_left_reap() >= PP_STEP_LEFT_MAX)
 		return -EBUSY;
@@ -232,20 +232,20 @@ static int start_stepper(struct step_source *source)
 	source->fd = pair[0];
 	source->heard = false;
 	source->watch = (struct pp_step_watch){.started_ns = pp_monotonic_ns()};
-	code = epoll_ctl(source->poll_fd, EPOLL_CTL_ADD, source->fd, &wanted) ? -errno : 0;
-	if (!code)
-		code = share_page(source);
-	if (!code) {
+	r = epoll_ctl(source->poll_fd, EPOLL_CTL_ADD, source->fd, &wanted) ? -errno : 0;
+	if (!r)
+		r = share_page(source);
+	if (!r) {
 		source->stepper = fork();
 		if (source->stepper == 0)
 			become_stepper(pair[1], source->flags);
 		if (source->stepper < 0) {
-			code = -errno;
+			r = -errno;
 			source->stepper = 0;
 		}
 	}
 	close(pair[1]);
-	return code;
+	return r;
 }
 
 static struct pp_source_config complete(const struct pp_source_config *config)
@@ -521,16 +521,16 @@ static int await_answer(struct step_source *source, struct pathprof_error *error
 {
 	struct pollfd wanted = {.fd = source->fd, .events = POLLIN};
 	const int timeout_ms = source->config.only_pid ? RECORDING_TIMEOUT_MS : START_TIMEOUT_MS;
-	int code = 0;
+	int r = 0;
 
-	while (!source->heard && !code) {
+	while (!source->heard && !r) {
 		int ready = poll(&wanted, 1, timeout_ms);
 
 		if (ready == 0)
 			return pathprof_fail(error, -ETIMEDOUT,
 					     "step: the stepper does not answer");
 		if (ready > 0)
-			code = read_records(source, NULL);
+			r = read_records(source, NULL);
 	}
 	if (!source->heard)
 		return pathprof_fail(error, -EPIPE,
@@ -560,7 +560,7 @@ int pp_source_step_open(struct pp_source **ret_source, const struct pp_source_co
 			uint32_t flags, struct pathprof_error *error)
 {
 	struct step_source *source;
-	int code;
+	int r;
 
 	if (config->cgroup || config->ip_max)
 		return pathprof_fail(error, -EOPNOTSUPP,
@@ -573,13 +573,13 @@ int pp_source_step_open(struct pp_source **ret_source, const struct pp_source_co
 	source->config = complete(config);
 	source->flags = flags;
 	source->fd = source->poll_fd = source->look_fd = -1;
-	code = open_looks(source);
-	if (!code)
-		code = start_stepper(source);
-	code = code ? refuse_start(code, error) : await_answer(source, error);
-	if (code) {
+	r = open_looks(source);
+	if (!r)
+		r = start_stepper(source);
+	r = r ? refuse_start(r, error) : await_answer(source, error);
+	if (r) {
 		step_free(&source->base);
-		return code;
+		return r;
 	}
 	*ret_source = &source->base;
 	return 0;
@@ -599,13 +599,13 @@ static int step_fd(struct pp_source *base)
 static int step_drain(struct pp_source *base, const struct pp_source_sink *sink)
 {
 	struct step_source *source = (struct step_source *)base;
-	int code = read_records(source, sink);
+	int r = read_records(source, sink);
 
-	if (!code && is_look_due(source))
-		code = look(source);
-	if (code == -EPIPE)
+	if (!r && is_look_due(source))
+		r = look(source);
+	if (r == -EPIPE)
 		end_stepper(source, END_TIMEOUT_MS);
-	return code;
+	return r;
 }
 
 static const char *sampler_name(uint32_t sampler)
@@ -673,7 +673,7 @@ static int try_child(void)
 	pid_t parent = getpid();
 	pid_t child = fork();
 	int status;
-	int code = 0;
+	int r = 0;
 
 	if (child < 0)
 		return -errno;
@@ -684,24 +684,24 @@ static int try_child(void)
 		_exit(0);
 	}
 	if (ptrace(PTRACE_SEIZE, child, NULL, NULL))
-		code = -errno;
+		r = -errno;
 	kill(child, SIGKILL);
 	while (waitpid(child, &status, __WALL) < 0 && errno == EINTR)
 		;
-	return code;
+	return r;
 }
 
 static int step_probe(const struct pp_source_config *config, struct pathprof_error *why)
 {
 #if defined(__x86_64__)
-	int code = try_child();
+	int r = try_child();
 
-	if (code)
+	if (r)
 		return pathprof_fail(
-			why, code,
+			why, r,
 			"step: ptrace is refused (%s): in a container allow CAP_SYS_PTRACE, "
 			"and see /proc/sys/kernel/yama/ptrace_scope",
-			strerror(-code));
+			strerror(-r));
 	return 0;
 #else
 	return pathprof_fail(why, -EOPNOTSUPP, "step: x86-64 only");

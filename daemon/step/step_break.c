@@ -37,7 +37,7 @@ static unsigned int refused_cnt; /* in a row */
 
 /* Head of the kernel's siginfo for TRAP_PERF, which older C libraries do not know. */
 struct perf_siginfo {
-	int signo, error, code, pad;
+	int signo, error, r, pad;
 	uint64_t address;
 	uint64_t data;
 };

@@ -525,12 +525,12 @@ static int open_sampler(const struct pp_step_config *config, const int *events)
 		.events = events,
 		.event_cnt = config->event_cnt,
 	};
-	int code = -ENOSYS;
+	int r = -ENOSYS;
 
 	stepper.stats.sampler = PP_STEP_SAMPLER_PERF;
 	if (!(config->flags & PP_STEP_NO_PERF))
-		code = pp_sampler_perf.open(&stepper.sampler, &wanted);
-	if (!code)
+		r = pp_sampler_perf.open(&stepper.sampler, &wanted);
+	if (!r)
 		return 0;
 	stepper.stats.sampler = PP_STEP_SAMPLER_PROC;
 	return pp_sampler_proc.open(&stepper.sampler, &wanted);
@@ -560,28 +560,28 @@ static int give_up_rights(const struct pp_step_config *config)
 static int open_events(int fd, const struct pp_step_config *config)
 {
 	int *events = calloc(config->event_cnt + 1, sizeof(*events));
-	int code = events ? receive_events(fd, config->event_cnt, events) : -ENOMEM;
+	int r = events ? receive_events(fd, config->event_cnt, events) : -ENOMEM;
 
-	if (!code)
-		code = open_sampler(config, events);
+	if (!r)
+		r = open_sampler(config, events);
 	/* the sampler has copies of its own */
 	for (uint32_t i = 0; events && i < config->event_cnt; i++)
 		if (events[i] > 0)
 			close(events[i]);
 	free(events);
-	return code;
+	return r;
 }
 
 static int start(int fd)
 {
 	struct pp_step_config config = {0};
 	int page_fd = -1;
-	int code = receive_first(fd, &config, &page_fd);
+	int r = receive_first(fd, &config, &page_fd);
 
-	if (!code)
-		code = give_up_rights(&config);
-	if (code)
-		return code;
+	if (!r)
+		r = give_up_rights(&config);
+	if (r)
+		return r;
 	stepper.holder.only_pid = config.only_pid;
 	stepper.holder.daemon_pid = config.daemon_pid;
 	stepper.holder.unprivileged = !pp_privilege_has(PP_PRIVILEGE(CAP_SYS_PTRACE));

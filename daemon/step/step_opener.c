@@ -206,12 +206,12 @@ pid_t pp_step_opener_start(int *ret_fd)
 {
 	int pair[2];
 	pid_t opener;
-	int code;
+	int r;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
 	opener = fork();
-	code = -errno;
+	r = -errno;
 	if (opener == 0)
 		become_opener(pair[1]);
 	close(pair[1]);
@@ -219,11 +219,11 @@ pid_t pp_step_opener_start(int *ret_fd)
 		kill(opener, SIGKILL);
 		waitpid(opener, NULL, 0);
 		opener = -1;
-		code = -ETIME;
+		r = -ETIME;
 	}
 	if (opener < 0) {
 		close(pair[0]);
-		return code;
+		return r;
 	}
 	*ret_fd = pair[0];
 	return opener;

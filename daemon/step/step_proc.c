@@ -21,14 +21,14 @@
 static ssize_t read_head(int fd, char *text, size_t size)
 {
 	ssize_t len_bytes;
-	int code = 0;
+	int r = 0;
 
 	len_bytes = read(fd, text, size - 1);
 	if (len_bytes < 0)
-		code = -errno;
+		r = -errno;
 	close(fd);
-	if (code)
-		return code;
+	if (r)
+		return r;
 	text[len_bytes] = 0;
 	return len_bytes;
 }

@@ -267,18 +267,18 @@ static enum pathprof_drop check(const struct pp_step_holder *holder, struct pp_s
  */
 static int seize(pid_t tid)
 {
-	int code = 0;
+	int r = 0;
 
 	if (sigsetjmp(seize_over, 0))
 		return ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) && errno == ESRCH ? ETIMEDOUT : 0;
 	seize_ticks = SEIZE_TICKS;
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
-		code = errno;
+		r = errno;
 	seize_ticks = 0;
 	/* Fails only when it has just died; the wait then finds its end. */
-	if (!code)
+	if (!r)
 		ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-	return code;
+	return r;
 }
 
 /*
@@ -438,7 +438,7 @@ static enum pathprof_drop prepare(struct pp_step_holder *holder, struct pp_step_
 static enum pathprof_drop seize_running(struct pp_step_holder *holder,
 					struct pp_step_target *target)
 {
-	int code;
+	int r;
 
 	pp_step_follow(&holder->pin, target);
 	if (!pp_step_is_running(target->pid, target->tid))
@@ -446,11 +446,11 @@ static enum pathprof_drop seize_running(struct pp_step_holder *holder,
 	target->interrupted_ns = pp_monotonic_ns();
 	target->released_ns = target->interrupted_ns;
 	tick(true);
-	code = seize(target->tid);
-	if (!code)
+	r = seize(target->tid);
+	if (!r)
 		return PP_STEP_HELD;
 	tick(false);
-	return why_not_seized(holder, target, code);
+	return why_not_seized(holder, target, r);
 }
 
 enum pathprof_drop pp_step_catch(struct pp_step_holder *holder, struct pp_step_target *target)

@@ -57,7 +57,7 @@ static int add_together(struct pathprof_pinned *pinned)
 	for (uint32_t i = 0; i < single_cnt; i++) {
 		uint64_t group = pinned->parts[i].group;
 		struct pathprof_pinned_part *all;
-		int code = 0;
+		int r = 0;
 
 		if ((i && pinned->parts[i - 1].group == group) || i + 1 == single_cnt ||
 		    pinned->parts[i + 1].group != group)
@@ -65,11 +65,11 @@ static int add_together(struct pathprof_pinned *pinned)
 		all = add_part(pinned, &pinned->parts[i].id, pinned->parts[i].name);
 		if (!all)
 			return -ENOMEM;
-		for (uint32_t j = i; code == 0 && j < single_cnt && pinned->parts[j].group == group;
+		for (uint32_t j = i; r == 0 && j < single_cnt && pinned->parts[j].group == group;
 		     j++)
-			code = pathprof_tally_join(&all->tally, &pinned->parts[j].tally);
-		if (code < 0)
-			return code;
+			r = pathprof_tally_join(&all->tally, &pinned->parts[j].tally);
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }
@@ -78,22 +78,22 @@ int pathprof_pinned_read(struct pathprof_pinned *ret_pinned, const char *file, b
 			 struct pathprof_error *error)
 {
 	struct pathprof_store *store = NULL;
-	int code;
+	int r;
 
 	*ret_pinned = (struct pathprof_pinned){.file = strdup(file)};
 	if (!ret_pinned->file)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
-	code = pathprof_store_open(&store, file, PATHPROF_STORE_READ, error);
-	if (code < 0)
-		return code;
-	code = pathprof_parts_read(store, NULL, weighed, PATHPROF_PINNED_PATHS_MAX, take_part,
-				   ret_pinned, error);
-	if (code == 0)
-		code = add_together(ret_pinned);
-	if (code < 0 && error && !error->text[0])
-		pathprof_fail(error, code, "%s: %s", file, strerror(-code));
+	r = pathprof_store_open(&store, file, PATHPROF_STORE_READ, error);
+	if (r < 0)
+		return r;
+	r = pathprof_parts_read(store, NULL, weighed, PATHPROF_PINNED_PATHS_MAX, take_part,
+				ret_pinned, error);
+	if (r == 0)
+		r = add_together(ret_pinned);
+	if (r < 0 && error && !error->text[0])
+		pathprof_fail(error, r, "%s: %s", file, strerror(-r));
 	pathprof_store_free(store);
-	return code;
+	return r;
 }
 
 /* ---------------------------------------------------------------- asking */

@@ -107,25 +107,25 @@ static int add_path(const struct part *part, const struct pathprof_path_count *p
 static int add_rows(const struct part *part)
 {
 	const struct pathprof_profile *p = part->profile;
-	int code = 0;
+	int r = 0;
 
-	for (uint32_t i = 0; code == 0 && i < p->path_cnt; i++)
-		code = add_path(part, &p->paths[i]);
-	for (uint32_t i = 0; code == 0 && i < p->edge_cnt; i++) {
-		code = add_offset(part, p->edges[i].from_binary, p->edges[i].from);
-		if (code == 0)
-			code = add_offset(part, p->edges[i].to_binary, p->edges[i].to);
+	for (uint32_t i = 0; r == 0 && i < p->path_cnt; i++)
+		r = add_path(part, &p->paths[i]);
+	for (uint32_t i = 0; r == 0 && i < p->edge_cnt; i++) {
+		r = add_offset(part, p->edges[i].from_binary, p->edges[i].from);
+		if (r == 0)
+			r = add_offset(part, p->edges[i].to_binary, p->edges[i].to);
 	}
-	for (uint32_t i = 0; code == 0 && i < p->clock_cnt; i++)
+	for (uint32_t i = 0; r == 0 && i < p->clock_cnt; i++)
 		if (p->clocks[i].binary != PATHPROF_NO_INDEX)
-			code = add_offset(part, p->clocks[i].binary, p->clocks[i].place);
-	return code;
+			r = add_offset(part, p->clocks[i].binary, p->clocks[i].place);
+	return r;
 }
 
 static int add_part(struct pp_builds *builds, const struct pathprof_profile *profile)
 {
 	struct part part = {profile, calloc(profile->binary_cnt + 1ul, sizeof(*part.builds))};
-	int code;
+	int r;
 
 	if (!part.builds)
 		return -ENOMEM;
@@ -135,21 +135,21 @@ static int add_part(struct pp_builds *builds, const struct pathprof_profile *pro
 		part.builds[i] =
 			bsearch(&wanted, builds->list, builds->cnt, sizeof(wanted), compare_build);
 	}
-	code = add_rows(&part);
+	r = add_rows(&part);
 	free(part.builds);
-	return code;
+	return r;
 }
 
 int pp_builds_of(struct pp_builds *ret_builds, const struct pathprof_parcel *parcel)
 {
 	struct pp_builds builds = {.cnt = 0};
-	int code = list_builds(&builds, parcel);
+	int r = list_builds(&builds, parcel);
 
-	for (uint32_t i = 0; code == 0 && i < parcel->part_cnt; i++)
-		code = add_part(&builds, &parcel->parts[i].profile);
-	if (code < 0) {
+	for (uint32_t i = 0; r == 0 && i < parcel->part_cnt; i++)
+		r = add_part(&builds, &parcel->parts[i].profile);
+	if (r < 0) {
 		pp_builds_release(&builds);
-		return code;
+		return r;
 	}
 	for (size_t i = 0; i < builds.cnt; i++) {
 		struct pp_build *build = &builds.list[i];

@@ -38,23 +38,21 @@ static int limit(size_t cnt, size_t max, const char *what, struct pathprof_error
 
 int pp_parcel_check_sizes(const struct pp_parcel_sizes *sizes, struct pathprof_error *error)
 {
-	int code = limit(sizes->parts, PATHPROF_PARCEL_PARTS_MAX, "parts", error);
+	int r = limit(sizes->parts, PATHPROF_PARCEL_PARTS_MAX, "parts", error);
 
-	if (code == 0)
-		code = limit(sizes->windows, PATHPROF_PARCEL_WINDOWS_MAX, "windows", error);
-	if (code == 0)
-		code = limit(sizes->names, PATHPROF_PARCEL_NAMES_MAX, "binaries and workloads",
-			     error);
-	if (code == 0)
-		code = limit(sizes->rows, PATHPROF_PARCEL_ROWS_MAX, "rows of counts", error);
-	if (code == 0)
-		code = limit(sizes->functions, PATHPROF_PARCEL_FUNCTIONS_MAX, "functions", error);
-	if (code == 0)
-		code = limit(sizes->portables, PATHPROF_PARCEL_FUNCTIONS_MAX, "names of paths",
-			     error);
-	if (code == 0)
-		code = limit(sizes->keys, PATHPROF_PARCEL_KEYS_MAX, "keys of functions", error);
-	return code;
+	if (r == 0)
+		r = limit(sizes->windows, PATHPROF_PARCEL_WINDOWS_MAX, "windows", error);
+	if (r == 0)
+		r = limit(sizes->names, PATHPROF_PARCEL_NAMES_MAX, "binaries and workloads", error);
+	if (r == 0)
+		r = limit(sizes->rows, PATHPROF_PARCEL_ROWS_MAX, "rows of counts", error);
+	if (r == 0)
+		r = limit(sizes->functions, PATHPROF_PARCEL_FUNCTIONS_MAX, "functions", error);
+	if (r == 0)
+		r = limit(sizes->portables, PATHPROF_PARCEL_FUNCTIONS_MAX, "names of paths", error);
+	if (r == 0)
+		r = limit(sizes->keys, PATHPROF_PARCEL_KEYS_MAX, "keys of functions", error);
+	return r;
 }
 
 /* ---------------------------------------------------------------- windows */
@@ -84,14 +82,14 @@ static int check_window(const struct check *c, const struct pathprof_parcel_wind
 
 static int check_windows(const struct check *c, const struct pathprof_parcel_part *part)
 {
-	int code = part->window_cnt ? 0 : refuse(c, "a part without windows");
+	int r = part->window_cnt ? 0 : refuse(c, "a part without windows");
 
-	for (uint32_t i = 0; code == 0 && i < part->window_cnt; i++) {
+	for (uint32_t i = 0; r == 0 && i < part->window_cnt; i++) {
 		if (i && part->windows[i].id <= part->windows[i - 1].id)
 			return refuse(c, "windows are not in the order of their ids");
-		code = check_window(c, &part->windows[i]);
+		r = check_window(c, &part->windows[i]);
 	}
-	return code;
+	return r;
 }
 
 /* ---------------------------------------------------------------- names */
@@ -168,18 +166,18 @@ static int check_clock(struct check *c, const struct pathprof_clock_count *clock
 static int check_counts(struct check *c)
 {
 	const struct pathprof_profile *p = c->profile;
-	int code = 0;
+	int r = 0;
 
 	c->sum = 0;
-	for (uint32_t i = 0; code == 0 && i < p->path_cnt; i++)
-		code = check_path(c, &p->paths[i]);
+	for (uint32_t i = 0; r == 0 && i < p->path_cnt; i++)
+		r = check_path(c, &p->paths[i]);
 	c->sum = 0;
-	for (uint32_t i = 0; code == 0 && i < p->edge_cnt; i++)
-		code = check_edge(c, &p->edges[i]);
+	for (uint32_t i = 0; r == 0 && i < p->edge_cnt; i++)
+		r = check_edge(c, &p->edges[i]);
 	c->sum = 0;
-	for (uint32_t i = 0; code == 0 && i < p->clock_cnt; i++)
-		code = check_clock(c, &p->clocks[i]);
-	return code;
+	for (uint32_t i = 0; r == 0 && i < p->clock_cnt; i++)
+		r = check_clock(c, &p->clocks[i]);
+	return r;
 }
 
 /* ---------------------------------------------------------------- names of functions */
@@ -216,16 +214,16 @@ static int check_build(const struct check *c, const struct pathprof_parcel_names
 
 static int check_part(struct check *c, const struct pathprof_parcel_part *part)
 {
-	int code;
+	int r;
 
 	c->profile = &part->profile;
 	if (c->profile->basis != PATHPROF_BASIS_TIME &&
 	    c->profile->basis != PATHPROF_BASIS_BRANCHES)
 		return refuse(c, "a part without a basis");
-	code = check_windows(c, part);
-	if (code == 0)
-		code = check_names(c);
-	return code ? code : check_counts(c);
+	r = check_windows(c, part);
+	if (r == 0)
+		r = check_names(c);
+	return r ? r : check_counts(c);
 }
 
 int pp_parcel_check(const struct pathprof_parcel *parcel, int code, struct pathprof_error *error)

@@ -381,21 +381,21 @@ static int read_text(char to[PATHPROF_PARCEL_HOST_BYTES], const char *from,
 static int read_host(struct pathprof_parcel_host *host, const Pathprof__Host *m,
 		     struct pathprof_error *error)
 {
-	int code = read_text(host->name, m->name, error);
+	int r = read_text(host->name, m->name, error);
 
-	if (code == 0)
-		code = read_text(host->model, m->model, error);
-	if (code == 0)
-		code = read_text(host->kernel, m->kernel, error);
-	if (code == 0)
-		code = read_text(host->os, m->os, error);
-	if (code == 0 && strlen(m->labels) >= sizeof(host->labels))
+	if (r == 0)
+		r = read_text(host->model, m->model, error);
+	if (r == 0)
+		r = read_text(host->kernel, m->kernel, error);
+	if (r == 0)
+		r = read_text(host->os, m->os, error);
+	if (r == 0 && strlen(m->labels) >= sizeof(host->labels))
 		return malformed(error, "the labels of its host are longer than 1023 bytes");
-	if (code == 0)
+	if (r == 0)
 		memcpy(host->labels, m->labels, strlen(m->labels) + 1);
 	host->cpus = m->cpus;
 	host->sent_ns = m->sent_ns;
-	return code;
+	return r;
 }
 
 static int check_head(const Pathprof__Parcel *m, struct pathprof_error *error)
@@ -415,22 +415,22 @@ static int check_head(const Pathprof__Parcel *m, struct pathprof_error *error)
 static int read_message(struct pathprof_parcel *parcel, struct pp_arena *arena,
 			const Pathprof__Parcel *m, struct pathprof_error *error)
 {
-	int code = check_head(m, error);
+	int r = check_head(m, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	parcel->version = m->version;
 	memcpy(parcel->store, m->store.data, sizeof(parcel->store));
 	parcel->slot_s = m->slot;
 	if (m->host)
-		code = read_host(&parcel->host, m->host, error);
-	for (size_t i = 0; code == 0 && i < m->n_parts && m->version >= PP_PARCEL_ROWS; i++)
-		code = pp_parcel_unpack_rows(arena, m->parts[i], error);
-	for (size_t i = 0; code == 0 && i < m->n_parts; i++)
-		code = read_part(parcel, m->parts[i], error);
-	if (code == 0)
-		code = pp_parcel_read_names(parcel, m, error);
-	return code ? code : pp_parcel_check(parcel, -EBADMSG, error);
+		r = read_host(&parcel->host, m->host, error);
+	for (size_t i = 0; r == 0 && i < m->n_parts && m->version >= PP_PARCEL_ROWS; i++)
+		r = pp_parcel_unpack_rows(arena, m->parts[i], error);
+	for (size_t i = 0; r == 0 && i < m->n_parts; i++)
+		r = read_part(parcel, m->parts[i], error);
+	if (r == 0)
+		r = pp_parcel_read_names(parcel, m, error);
+	return r ? r : pp_parcel_check(parcel, -EBADMSG, error);
 }
 
 static int parse(struct pathprof_parcel *parcel, const uint8_t *message, size_t len_bytes,
@@ -439,17 +439,17 @@ static int parse(struct pathprof_parcel *parcel, const uint8_t *message, size_t 
 	struct pp_arena arena = {.max_bytes = PP_PARCEL_MESSAGE_BYTES};
 	ProtobufCAllocator allocator = pp_arena_allocator(&arena);
 	const Pathprof__Parcel *m = pathprof__parcel__unpack(&allocator, len_bytes, message);
-	int code;
+	int r;
 
 	if (m)
-		code = read_message(parcel, &arena, m, error);
+		r = read_message(parcel, &arena, m, error);
 	else if (arena.failed)
-		code = pathprof_fail(error, -E2BIG, "the parcel takes more than %zu MiB of memory",
-				     PP_PARCEL_MESSAGE_BYTES >> 20);
+		r = pathprof_fail(error, -E2BIG, "the parcel takes more than %zu MiB of memory",
+				  PP_PARCEL_MESSAGE_BYTES >> 20);
 	else
-		code = malformed(error, "its message does not follow schema/wire/parcel.proto");
+		r = malformed(error, "its message does not follow schema/wire/parcel.proto");
 	pp_arena_release(&arena);
-	return code;
+	return r;
 }
 
 int pathprof_parcel_read(struct pathprof_parcel *ret_parcel, const void *bytes, size_t len_bytes,
@@ -458,15 +458,15 @@ int pathprof_parcel_read(struct pathprof_parcel *ret_parcel, const void *bytes, 
 	struct pathprof_parcel parcel = {.slot_s = 0};
 	size_t message_bytes = 0;
 	uint8_t *message = NULL;
-	int code = pp_parcel_unpack(bytes, len_bytes, &message, &message_bytes, error);
+	int r = pp_parcel_unpack(bytes, len_bytes, &message, &message_bytes, error);
 
-	if (code < 0)
-		return code;
-	code = parse(&parcel, message, message_bytes, error);
+	if (r < 0)
+		return r;
+	r = parse(&parcel, message, message_bytes, error);
 	free(message);
-	if (code < 0)
+	if (r < 0)
 		pathprof_parcel_release(&parcel);
 	else
 		*ret_parcel = parcel;
-	return code;
+	return r;
 }

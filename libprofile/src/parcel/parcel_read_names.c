@@ -43,21 +43,21 @@ static int read_functions(struct pathprof_parcel *parcel, struct pathprof_parcel
 {
 	uint64_t start = 0;
 	size_t at = 0;
-	int code = 0;
+	int r = 0;
 
 	if (m->n_length != m->n_start)
 		return malformed(error, "columns of functions have different lengths");
-	for (size_t i = 0; code == 0 && i < m->n_start; i++) {
+	for (size_t i = 0; r == 0 && i < m->n_start; i++) {
 		const char *name = next_name(&m->names, &at);
 
 		start += (uint64_t)m->start[i];
 		if (!name)
 			return malformed(error, "a function without a name");
-		code = pathprof_parcel_add_function(parcel, names, start, m->length[i], name);
+		r = pathprof_parcel_add_function(parcel, names, start, m->length[i], name);
 	}
-	if (code == -E2BIG)
+	if (r == -E2BIG)
 		return malformed(error, "a function's name is longer than 1024 bytes");
-	if (code < 0)
+	if (r < 0)
 		return no_memory(error);
 	return at == m->names.len ? 0 : malformed(error, "names without functions");
 }
@@ -101,7 +101,7 @@ static int read_build(struct pathprof_parcel *parcel, const Pathprof__Names *m,
 		      struct pathprof_error *error)
 {
 	struct pathprof_parcel_names *names = &parcel->names[parcel->name_cnt];
-	int code;
+	int r;
 
 	if (m->id.len > PATHPROF_BUILD_ID_MAX || m->kind > PATHPROF_ID_JIT)
 		return malformed(error, "the identity of a build with names");
@@ -110,16 +110,16 @@ static int read_build(struct pathprof_parcel *parcel, const Pathprof__Names *m,
 	if (m->id.len)
 		memcpy(names->id.bytes, m->id.data, m->id.len);
 	parcel->name_cnt++;
-	code = read_functions(parcel, names, m, error);
-	if (code == 0)
-		code = read_portables(parcel, names, m, error);
-	return code ? code : read_keys(names, m, error);
+	r = read_functions(parcel, names, m, error);
+	if (r == 0)
+		r = read_portables(parcel, names, m, error);
+	return r ? r : read_keys(names, m, error);
 }
 
 int pp_parcel_read_names(struct pathprof_parcel *parcel, const Pathprof__Parcel *m,
 			 struct pathprof_error *error)
 {
-	int code = 0;
+	int r = 0;
 
 	if (!m->n_names)
 		return 0;
@@ -127,7 +127,7 @@ int pp_parcel_read_names(struct pathprof_parcel *parcel, const Pathprof__Parcel 
 	if (!parcel->names)
 		return no_memory(error);
 	parcel->name_room = (uint32_t)m->n_names;
-	for (size_t i = 0; code == 0 && i < m->n_names; i++)
-		code = read_build(parcel, m->names[i], error);
-	return code;
+	for (size_t i = 0; r == 0 && i < m->n_names; i++)
+		r = read_build(parcel, m->names[i], error);
+	return r;
 }

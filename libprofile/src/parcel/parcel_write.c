@@ -529,7 +529,7 @@ static int pack(const Pathprof__Parcel *m, uint8_t **ret_bytes, size_t *ret_len_
 {
 	size_t len = pathprof__parcel__get_packed_size(m);
 	uint8_t *message;
-	int code;
+	int r;
 
 	if (len > PATHPROF_PARCEL_UNPACKED_MAX)
 		return pathprof_fail(error, -E2BIG, "the parcel has %zu bytes unpacked, above %u",
@@ -538,16 +538,16 @@ static int pack(const Pathprof__Parcel *m, uint8_t **ret_bytes, size_t *ret_len_
 	if (!message)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
 	pathprof__parcel__pack(m, message);
-	code = pp_parcel_pack(message, len, m->version, ret_bytes, ret_len_bytes, error);
+	r = pp_parcel_pack(message, len, m->version, ret_bytes, ret_len_bytes, error);
 	free(message);
-	return code;
+	return r;
 }
 
 static int check(const struct pathprof_parcel *parcel, struct pathprof_error *error)
 {
 	struct pp_parcel_sizes sizes = {.parts = parcel->part_cnt,
 					.windows = pathprof_parcel_window_cnt(parcel)};
-	int code;
+	int r;
 
 	if (parcel->version > PATHPROF_PARCEL_VERSION)
 		return pathprof_fail(error, -EINVAL, "no parcels of version %u are written",
@@ -564,8 +564,8 @@ static int check(const struct pathprof_parcel *parcel, struct pathprof_error *er
 		sizes.portables += parcel->names[i].portable_cnt;
 		sizes.keys += parcel->names[i].key_cnt;
 	}
-	code = pp_parcel_check_sizes(&sizes, error);
-	return code ? code : pp_parcel_check(parcel, -EINVAL, error);
+	r = pp_parcel_check_sizes(&sizes, error);
+	return r ? r : pp_parcel_check(parcel, -EINVAL, error);
 }
 
 int pathprof_parcel_write(const struct pathprof_parcel *parcel, uint8_t **ret_bytes,
@@ -576,10 +576,10 @@ int pathprof_parcel_write(const struct pathprof_parcel *parcel, uint8_t **ret_by
 	uint8_t store[PATHPROF_PARCEL_STORE_BYTES];
 	Pathprof__Parcel m = PATHPROF__PARCEL__INIT;
 	Pathprof__Host host = PATHPROF__HOST__INIT;
-	int code = check(parcel, error);
+	int r = check(parcel, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	memcpy(store, parcel->store, sizeof(store));
 	m.version = w.version;
 	m.store.data = store;
@@ -589,8 +589,8 @@ int pathprof_parcel_write(const struct pathprof_parcel *parcel, uint8_t **ret_by
 	write_host(&parcel->host, &host);
 	write_parts(&w, parcel, &m);
 	write_names(&w, parcel, &m);
-	code = w.arena.failed ? pathprof_fail(error, -ENOMEM, "out of memory")
-			      : pack(&m, ret_bytes, ret_len_bytes, error);
+	r = w.arena.failed ? pathprof_fail(error, -ENOMEM, "out of memory")
+			   : pack(&m, ret_bytes, ret_len_bytes, error);
 	pp_arena_release(&w.arena);
-	return code;
+	return r;
 }

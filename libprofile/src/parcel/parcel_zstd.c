@@ -84,10 +84,10 @@ int pp_parcel_unpack(const void *bytes, size_t len_bytes, uint8_t **ret_message,
 {
 	size_t size = 0, got;
 	uint8_t *message;
-	int code = message_size(bytes, len_bytes, &size, error);
+	int r = message_size(bytes, len_bytes, &size, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	message = malloc(size + 1);
 	if (!message)
 		return pathprof_fail(error, -ENOMEM, "out of memory");

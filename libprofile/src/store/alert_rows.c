@@ -53,10 +53,10 @@ static int set_row(struct pathprof_store *store, const struct pathprof_alert_row
 {
 	bool gone = tells_nothing(row);
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(store, gone ? PP_STMT_ALERT_REMOVE : PP_STMT_ALERT_SET, &stmt, error);
+	int r = pp_sql_get(store, gone ? PP_STMT_ALERT_REMOVE : PP_STMT_ALERT_SET, &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	bind_key(stmt, row);
 	if (!gone)
 		bind_state(stmt, row);
@@ -67,23 +67,23 @@ int pathprof_store_set_alerts(struct pathprof_store *store, const struct pathpro
 			      size_t cnt, const struct pathprof_message_row *messages,
 			      size_t message_cnt, struct pathprof_error *error)
 {
-	int code = pp_sql_writable(store, error);
+	int r = pp_sql_writable(store, error);
 
-	for (size_t i = 0; code == 0 && i < cnt; i++)
+	for (size_t i = 0; r == 0 && i < cnt; i++)
 		if (!is_sound(&rows[i]))
-			code = pathprof_fail(error, -EINVAL, "%s: an alert's state is impossible",
-					     store->file);
-	if (code == 0)
-		code = pp_store_check_messages(store, messages, message_cnt, error);
-	if (code == 0)
-		code = pp_sql_begin(store, error);
-	if (code < 0)
-		return code;
-	for (size_t i = 0; code == 0 && i < cnt; i++)
-		code = set_row(store, &rows[i], error);
-	if (code == 0 && message_cnt)
-		code = pp_store_add_messages(store, messages, message_cnt, error);
-	return pp_sql_end(store, code, error);
+			r = pathprof_fail(error, -EINVAL, "%s: an alert's state is impossible",
+					  store->file);
+	if (r == 0)
+		r = pp_store_check_messages(store, messages, message_cnt, error);
+	if (r == 0)
+		r = pp_sql_begin(store, error);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; r == 0 && i < cnt; i++)
+		r = set_row(store, &rows[i], error);
+	if (r == 0 && message_cnt)
+		r = pp_store_add_messages(store, messages, message_cnt, error);
+	return pp_sql_end(store, r, error);
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -121,15 +121,15 @@ int pathprof_store_alerts(struct pathprof_store *store, pathprof_alert_row_fn *f
 			  struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(store, PP_STMT_ALERTS, &stmt, error);
+	int r = pp_sql_get(store, PP_STMT_ALERTS, &stmt, error);
 
-	if (code < 0)
-		return code;
-	while ((code = pp_sql_step(store, stmt, error)) > 0) {
-		code = take_row(stmt, fn, context);
-		if (code)
+	if (r < 0)
+		return r;
+	while ((r = pp_sql_step(store, stmt, error)) > 0) {
+		r = take_row(stmt, fn, context);
+		if (r)
 			break;
 	}
 	sqlite3_reset(stmt);
-	return code;
+	return r;
 }

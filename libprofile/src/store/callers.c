@@ -22,11 +22,11 @@ static int take_caller(struct pp_query *q, struct pp_row *row, void *take_contex
 		.function = pp_row_bits(row, 2),
 		.binary_name = pp_row_text(row, 5),
 	};
-	int code;
+	int r;
 
 	pp_row_id(row, 3, &out.binary_id);
-	code = pp_row_end(row, q->store, error);
-	return code < 0 ? code : view->fn(view->context, &out);
+	r = pp_row_end(row, q->store, error);
+	return r < 0 ? r : view->fn(view->context, &out);
 }
 
 int pathprof_store_callers(struct pathprof_store *store, pathprof_caller_row_fn *fn, void *context,
@@ -58,9 +58,9 @@ static int take_count(struct pp_query *q, struct pp_row *row, void *take_context
 		.samples = pp_row_count(row, 2),
 		.weight = pp_row_weight(row, 3),
 	};
-	int code = pp_row_end(row, q->store, error);
+	int r = pp_row_end(row, q->store, error);
 
-	return code < 0 ? code : view->fn(view->context, &out);
+	return r < 0 ? r : view->fn(view->context, &out);
 }
 
 int pathprof_store_caller_counts(struct pathprof_store *store, const struct pathprof_filter *filter,

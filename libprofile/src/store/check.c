@@ -167,21 +167,21 @@ static const struct {
 static int check_integrity(struct pathprof_store *store, struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_prepare(store, "PRAGMA integrity_check(1)", &stmt, error);
+	int r = pp_sql_prepare(store, "PRAGMA integrity_check(1)", &stmt, error);
 
-	if (code < 0)
-		return code;
-	code = pp_sql_step(store, stmt, error);
-	const char *said = code > 0 ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
-	if (code >= 0 && (!said || strcmp(said, "ok") != 0)) {
-		code = pathprof_fail(error, -EBADMSG, "%s: damaged: %.300s", store->file,
-				     said ? said : "no answer");
+	if (r < 0)
+		return r;
+	r = pp_sql_step(store, stmt, error);
+	const char *said = r > 0 ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
+	if (r >= 0 && (!said || strcmp(said, "ok") != 0)) {
+		r = pathprof_fail(error, -EBADMSG, "%s: damaged: %.300s", store->file,
+				  said ? said : "no answer");
 		for (char *c = error ? error->text : NULL; c && *c; c++)
 			if (*c == '\n')
 				*c = ' ';
 	}
 	sqlite3_finalize(stmt);
-	return code < 0 ? code : 0;
+	return r < 0 ? r : 0;
 }
 
 /* Trouble when sql gives a row. */
@@ -189,25 +189,25 @@ static int check_none(struct pathprof_store *store, const char *sql, const char 
 		      struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_prepare(store, sql, &stmt, error);
+	int r = pp_sql_prepare(store, sql, &stmt, error);
 
-	if (code < 0)
-		return code;
-	code = pp_sql_step(store, stmt, error);
+	if (r < 0)
+		return r;
+	r = pp_sql_step(store, stmt, error);
 	sqlite3_finalize(stmt);
-	if (code > 0)
+	if (r > 0)
 		return pathprof_fail(error, -EBADMSG, "%s: damaged: %s", store->file, trouble);
-	return code;
+	return r;
 }
 
 int pathprof_store_check(struct pathprof_store *store, struct pathprof_error *error)
 {
-	int code = check_integrity(store, error);
+	int r = check_integrity(store, error);
 
-	if (code == 0)
-		code = check_none(store, "PRAGMA foreign_key_check",
-				  "a row refers to one that is not there", error);
-	for (size_t i = 0; code == 0 && i < sizeof(checks) / sizeof(checks[0]); i++)
-		code = check_none(store, checks[i].sql, checks[i].trouble, error);
-	return code;
+	if (r == 0)
+		r = check_none(store, "PRAGMA foreign_key_check",
+			       "a row refers to one that is not there", error);
+	for (size_t i = 0; r == 0 && i < sizeof(checks) / sizeof(checks[0]); i++)
+		r = check_none(store, checks[i].sql, checks[i].trouble, error);
+	return r;
 }

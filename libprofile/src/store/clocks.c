@@ -55,8 +55,8 @@ static int take_clock(struct pp_query *q, struct pp_row *row, void *take_context
 		.samples = pp_row_count(row, 4),
 	};
 	pp_row_id(row, 0, &out.binary_id);
-	int code = pp_row_end(row, q->store, error);
-	return code < 0 ? code : view->fn(view->context, &out);
+	int r = pp_row_end(row, q->store, error);
+	return r < 0 ? r : view->fn(view->context, &out);
 }
 
 int pathprof_store_clocks(struct pathprof_store *store, const struct pathprof_filter *filter,
@@ -98,9 +98,9 @@ static int take_clock_process(struct pp_query *q, struct pp_row *row, void *take
 		.samples = pp_row_count(row, 1),
 		.kernel_samples = pp_row_count(row, 2),
 	};
-	int code = pp_row_end(row, q->store, error);
+	int r = pp_row_end(row, q->store, error);
 
-	return code < 0 ? code : view->fn(view->context, &out);
+	return r < 0 ? r : view->fn(view->context, &out);
 }
 
 int pathprof_store_clock_processes(struct pathprof_store *store,
@@ -176,10 +176,10 @@ static int take_kind(struct pp_query *q, struct pp_row *row, void *take_context,
 	bool weighed = pp_row_int(row, 2, 0, 1) != 0;
 	enum pathprof_window_kind kind =
 		pathprof_window_kind((enum pathprof_basis)basis, horizon, weighed);
-	int code = pp_row_end(row, q->store, error);
+	int r = pp_row_end(row, q->store, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	if (!kinds->set)
 		kinds->newest = kind;
 	kinds->set |= 1u << kind;
@@ -199,9 +199,9 @@ int pathprof_store_kinds(struct pathprof_store *store, const struct pathprof_fil
 	pp_query_add_window_matches(&q);
 	/* The clock was set back after windows of the future: none of them is the newest. */
 	pp_query_add(&q, " ORDER BY w.end_ns > ?18, w.end_ns DESC, w.id DESC");
-	int code = pp_query_run(&q, 0, take_kind, &kinds, error);
-	if (code < 0)
-		return code;
+	int r = pp_query_run(&q, 0, take_kind, &kinds, error);
+	if (r < 0)
+		return r;
 	*ret_kinds = kinds.set;
 	*ret_newest = kinds.newest;
 	return 0;

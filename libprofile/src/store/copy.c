@@ -59,29 +59,29 @@ static int copy_pages(struct pathprof_store *store, sqlite3 *from, struct pathpr
 
 static int make_copy(struct pathprof_store *store, sqlite3 *from, struct pathprof_error *error)
 {
-	int code = pp_sql_exec(store, "PRAGMA cache_size=" COPY_CACHE, error);
+	int r = pp_sql_exec(store, "PRAGMA cache_size=" COPY_CACHE, error);
 
-	if (code == 0)
-		code = copy_pages(store, from, error);
-	if (code == 0)
-		code = pp_store_check_still(store, error);
+	if (r == 0)
+		r = copy_pages(store, from, error);
+	if (r == 0)
+		r = pp_store_check_still(store, error);
 	/* The copy is nobody else's. */
 	store->as_it_lies = false;
-	if (code == 0)
-		code = pp_store_migrate(store, pathprof_schema_sqlite, error);
-	return code == 0 ? pp_store_check_shape(store, error) : code;
+	if (r == 0)
+		r = pp_store_migrate(store, pathprof_schema_sqlite, error);
+	return r == 0 ? pp_store_check_shape(store, error) : r;
 }
 
 int pp_store_read_copy(struct pathprof_store *store, struct pathprof_error *error)
 {
 	struct pathprof_error why = {""};
 	sqlite3 *from = store->db;
-	int code;
+	int r;
 
 	store->db = NULL;
-	code = pp_store_connect(store, "", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &why);
-	if (code == 0)
-		code = make_copy(store, from, &why);
+	r = pp_store_connect(store, "", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &why);
+	if (r == 0)
+		r = make_copy(store, from, &why);
 	sqlite3_close(from);
-	return code < 0 ? explain(store, code, &why, error) : 0;
+	return r < 0 ? explain(store, r, &why, error) : 0;
 }

@@ -67,13 +67,13 @@ static int add_row(struct pathprof_store *store, const struct pathprof_drift_row
 {
 	sqlite3_stmt *stmt = NULL;
 	int64_t binary = 0;
-	int code = pp_store_binary(store, &row->binary_id, row->binary_name, row->window, &binary,
-				   error);
+	int r = pp_store_binary(store, &row->binary_id, row->binary_name, row->window, &binary,
+				error);
 
-	if (code == 0)
-		code = pp_sql_get(store, PP_STMT_DRIFT_ADD, &stmt, error);
-	if (code < 0)
-		return code;
+	if (r == 0)
+		r = pp_sql_get(store, PP_STMT_DRIFT_ADD, &stmt, error);
+	if (r < 0)
+		return r;
 	bind_row(stmt, row, binary);
 	return pp_sql_run(store, stmt, error);
 }
@@ -81,19 +81,19 @@ static int add_row(struct pathprof_store *store, const struct pathprof_drift_row
 int pathprof_store_add_drift(struct pathprof_store *store, const struct pathprof_drift_row *rows,
 			     size_t cnt, struct pathprof_error *error)
 {
-	int code = pp_sql_writable(store, error);
+	int r = pp_sql_writable(store, error);
 
-	for (size_t i = 0; code == 0 && i < cnt; i++)
+	for (size_t i = 0; r == 0 && i < cnt; i++)
 		if (!is_sound(&rows[i]))
-			code = pathprof_fail(error, -EINVAL, "%s: a row of drift is malformed",
-					     store->file);
-	if (code == 0)
-		code = pp_sql_begin(store, error);
-	if (code < 0)
-		return code;
-	for (size_t i = 0; code == 0 && i < cnt; i++)
-		code = add_row(store, &rows[i], error);
-	return pp_sql_end(store, code, error);
+			r = pathprof_fail(error, -EINVAL, "%s: a row of drift is malformed",
+					  store->file);
+	if (r == 0)
+		r = pp_sql_begin(store, error);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; r == 0 && i < cnt; i++)
+		r = add_row(store, &rows[i], error);
+	return pp_sql_end(store, r, error);
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -135,12 +135,12 @@ static int take_row(struct pathprof_store *store, sqlite3_stmt *stmt, pathprof_d
 		.container = pp_row_text(&row, 6),
 		.baseline = pp_row_text(&row, 7),
 	};
-	int code;
+	int r;
 
 	pp_row_id(&row, 3, &out.binary_id);
 	take_figures(&row, &out);
-	code = pp_row_end(&row, store, error);
-	return code < 0 ? code : fn(context, &out);
+	r = pp_row_end(&row, store, error);
+	return r < 0 ? r : fn(context, &out);
 }
 
 /* The name as a build-id's prefix in lower case, or "". */
@@ -176,17 +176,17 @@ int pathprof_store_drift(struct pathprof_store *store, const struct pathprof_fil
 	const struct pathprof_filter all = {0}, *f = filter ? filter : &all;
 	char hex[PATHPROF_BUILD_ID_TEXT_LEN];
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(store, PP_STMT_DRIFT_FIND, &stmt, error);
+	int r = pp_sql_get(store, PP_STMT_DRIFT_FIND, &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	take_hex(f->binary, hex, sizeof(hex));
 	bind_filter(stmt, f, baseline, hex);
-	while ((code = pp_sql_step(store, stmt, error)) > 0) {
-		code = take_row(store, stmt, fn, context, error);
-		if (code)
+	while ((r = pp_sql_step(store, stmt, error)) > 0) {
+		r = take_row(store, stmt, fn, context, error);
+		if (r)
 			break;
 	}
 	sqlite3_reset(stmt);
-	return code;
+	return r;
 }

@@ -83,10 +83,10 @@ static int check_kinds(const struct extract *e, const struct pathprof_filter *fi
 	enum pathprof_window_kind newest;
 	char text[128] = "";
 	unsigned int kinds;
-	int code = pathprof_store_kinds(e->store, filter, &kinds, &newest, error);
+	int r = pathprof_store_kinds(e->store, filter, &kinds, &newest, error);
 
-	if (code < 0 || !(kinds & (kinds - 1)))
-		return code;
+	if (r < 0 || !(kinds & (kinds - 1)))
+		return r;
 	for (int kind = PATHPROF_KIND_BRANCHES; kind < PATHPROF_KIND_CNT; kind++) {
 		size_t len = strlen(text);
 
@@ -103,13 +103,13 @@ static int check_kinds(const struct extract *e, const struct pathprof_filter *fi
 static int take_windows(struct extract *e, const struct pathprof_filter *filter,
 			struct pathprof_error *error)
 {
-	int code = check_kinds(e, filter, error);
+	int r = check_kinds(e, filter, error);
 
-	if (code == 0)
-		code = pathprof_store_windows(e->store, filter, take_window, e, error);
-	if (code == 0 && !e->window_cnt)
+	if (r == 0)
+		r = pathprof_store_windows(e->store, filter, take_window, e, error);
+	if (r == 0 && !e->window_cnt)
 		return pathprof_fail(error, -ENODATA, "%s: nothing is selected", e->store->file);
-	return code;
+	return r;
 }
 
 /* ---------------------------------------------------------------- counts */
@@ -194,11 +194,11 @@ static int take_path(struct pp_query *q, struct pp_row *row, void *context,
 		.insns = pp_row_weight(row, 18),
 		.weight_squares = pp_row_weight(row, 19),
 	};
-	int code = pp_row_end(row, q->store, error);
+	int r = pp_row_end(row, q->store, error);
 
-	if (code == 0)
+	if (r == 0)
 		pathprof_profile_add_path(&e->profile, &path);
-	return code;
+	return r;
 }
 
 static void edge_query(struct pp_query *q)
@@ -230,11 +230,11 @@ static int take_edge(struct pp_query *q, struct pp_row *row, void *context,
 		.mispredicted = pp_row_count(row, 3),
 		.weight = pp_row_weight(row, 19),
 	};
-	int code = pp_row_end(row, q->store, error);
+	int r = pp_row_end(row, q->store, error);
 
-	if (code == 0)
+	if (r == 0)
 		pathprof_profile_add_edge(&e->profile, &edge);
-	return code;
+	return r;
 }
 
 static void clock_query(struct pp_query *q)
@@ -259,11 +259,11 @@ static int take_clock(struct pp_query *q, struct pp_row *row, void *context,
 		.place = pp_row_place(row, 0, in_file),
 		.samples = pp_row_count(row, 1),
 	};
-	int code = pp_row_end(row, q->store, error);
+	int r = pp_row_end(row, q->store, error);
 
-	if (code == 0)
+	if (r == 0)
 		pathprof_profile_add_clock(&e->profile, &clock);
-	return code;
+	return r;
 }
 
 /* Of the binaries whose counts were taken. */
@@ -281,22 +281,22 @@ static int take_counts(struct extract *e, const struct pathprof_filter *filter,
 		       struct pathprof_error *error)
 {
 	struct pp_query q;
-	int code;
+	int r;
 
 	pp_query_begin(&q, e->store, filter);
 	path_query(&q);
-	code = pp_query_run(&q, 0, take_path, e, error);
-	if (code < 0)
-		return code;
+	r = pp_query_run(&q, 0, take_path, e, error);
+	if (r < 0)
+		return r;
 	pp_query_begin(&q, e->store, filter);
 	edge_query(&q);
-	code = pp_query_run(&q, 0, take_edge, e, error);
-	if (code < 0)
-		return code;
+	r = pp_query_run(&q, 0, take_edge, e, error);
+	if (r < 0)
+		return r;
 	pp_query_begin(&q, e->store, filter);
 	clock_query(&q);
-	code = pp_query_run(&q, 0, take_clock, e, error);
-	return code < 0 ? code : pathprof_store_files(e->store, filter, take_file, e, error);
+	r = pp_query_run(&q, 0, take_clock, e, error);
+	return r < 0 ? r : pathprof_store_files(e->store, filter, take_file, e, error);
 }
 
 /* One snapshot for all queries. */
@@ -304,18 +304,18 @@ static int select_all(struct extract *e, const struct pathprof_filter *filter,
 		      struct pathprof_error *error)
 {
 	uint64_t full, bad;
-	int code = pp_sql_exec(e->store, "BEGIN", error);
+	int r = pp_sql_exec(e->store, "BEGIN", error);
 
-	if (code < 0)
-		return code;
-	code = take_windows(e, filter, error);
+	if (r < 0)
+		return r;
+	r = take_windows(e, filter, error);
 	full = e->profile.totals.drops[PATHPROF_DROP_TABLE_FULL];
 	bad = e->profile.totals.drops[PATHPROF_DROP_MALFORMED];
-	if (code == 0)
-		code = take_counts(e, filter, error);
+	if (r == 0)
+		r = take_counts(e, filter, error);
 	pp_sql_exec(e->store, "ROLLBACK", NULL);
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	if (e->profile.totals.drops[PATHPROF_DROP_TABLE_FULL] != full)
 		return pathprof_fail(error, -E2BIG,
 				     "%s: more is selected than fits into memory: select less",
@@ -334,10 +334,10 @@ static int select_all(struct extract *e, const struct pathprof_filter *filter,
 static int set_note(struct pathprof_store *store, const char *note, struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(store, PP_STMT_NOTE_SET, &stmt, error);
+	int r = pp_sql_get(store, PP_STMT_NOTE_SET, &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	pp_sql_bind_text(stmt, 1, note);
 	return pp_sql_run(store, stmt, error);
 }
@@ -346,23 +346,23 @@ static int set_note(struct pathprof_store *store, const char *note, struct pathp
 static int write_names(const struct extract *e, struct pathprof_store *store,
 		       struct pathprof_error *error)
 {
-	int code = 0;
+	int r = 0;
 
-	for (uint32_t i = 0; code == 0 && i < e->profile.binary_cnt; i++)
-		code = pp_store_copy_portable(store, e->store, &e->profile.binaries[i].id, error);
-	if (code == 0 && e->fill)
-		code = e->fill(e->fill_context, store, error);
-	return code;
+	for (uint32_t i = 0; r == 0 && i < e->profile.binary_cnt; i++)
+		r = pp_store_copy_portable(store, e->store, &e->profile.binaries[i].id, error);
+	if (r == 0 && e->fill)
+		r = e->fill(e->fill_context, store, error);
+	return r;
 }
 
 static int write_extract(void *context, struct pathprof_store *store, struct pathprof_error *error)
 {
 	const struct extract *e = context;
-	int code = pathprof_store_add_window(store, &e->profile, NULL, error);
+	int r = pathprof_store_add_window(store, &e->profile, NULL, error);
 
-	if (code == 0)
-		code = write_names(e, store, error);
-	return code == 0 && e->note ? set_note(store, e->note, error) : code;
+	if (r == 0)
+		r = write_names(e, store, error);
+	return r == 0 && e->note ? set_note(store, e->note, error) : r;
 }
 
 /* Without the log a file needs nothing beside it to be read. */
@@ -370,18 +370,18 @@ static int write_file(const char *file, pathprof_store_fill_fn *fill, void *cont
 		      struct pathprof_error *error)
 {
 	struct pathprof_store *store = NULL;
-	int code = pathprof_store_open(&store, file, PATHPROF_STORE_WRITE, error);
+	int r = pathprof_store_open(&store, file, PATHPROF_STORE_WRITE, error);
 
-	if (code < 0)
-		return code;
-	code = fill(context, store, error);
+	if (r < 0)
+		return r;
+	r = fill(context, store, error);
 	for (int i = 0; i < PP_STMT_CNT; i++)
 		if (store->stmts[i])
 			sqlite3_reset(store->stmts[i]);
-	if (code == 0)
-		code = pp_sql_exec(store, "PRAGMA journal_mode=DELETE", error);
+	if (r == 0)
+		r = pp_sql_exec(store, "PRAGMA journal_mode=DELETE", error);
 	pathprof_store_free(store);
-	return code;
+	return r;
 }
 
 static void remove_with(const char *file, const char *suffix)
@@ -413,35 +413,35 @@ static int move(const char *from, const char *file, bool replace, struct pathpro
 {
 	if (renameat2(AT_FDCWD, from, AT_FDCWD, file, replace ? 0 : RENAME_NOREPLACE) == 0)
 		return 0;
-	int code = -errno;
-	if (code == -EINVAL && !replace) {
+	int r = -errno;
+	if (r == -EINVAL && !replace) {
 		/* a file system that cannot do it at once: a hard link never replaces either */
-		code = link(from, file) == 0 ? 0 : -errno;
-		if (code == 0)
+		r = link(from, file) == 0 ? 0 : -errno;
+		if (r == 0)
 			unlink(from);
 	}
-	if (code == -EEXIST)
+	if (r == -EEXIST)
 		return exists(file, error);
-	return code ? pathprof_fail(error, code, "%s: %s", file, strerror(-code)) : 0;
+	return r ? pathprof_fail(error, r, "%s: %s", file, strerror(-r)) : 0;
 }
 
 /* A log beside the old file would be taken for the new one's. */
 static int check_target(const char *file, bool replace, struct pathprof_error *error)
 {
 	char *log = sqlite3_mprintf("%s-wal", file);
-	int code = 0;
+	int r = 0;
 
 	if (!log)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
 	if (!file[0])
-		code = pathprof_fail(error, -EINVAL, "no name for the profile file");
+		r = pathprof_fail(error, -EINVAL, "no name for the profile file");
 	else if (!replace && access(file, F_OK) == 0)
-		code = exists(file, error);
+		r = exists(file, error);
 	else if (access(log, F_OK) == 0)
-		code = pathprof_fail(error, -EBUSY, "%s: it is being written to: use another name",
-				     file);
+		r = pathprof_fail(error, -EBUSY, "%s: it is being written to: use another name",
+				  file);
 	sqlite3_free(log);
-	return code;
+	return r;
 }
 
 static int write_beside(const char *file, bool replace, pathprof_store_fill_fn *fill, void *context,
@@ -452,12 +452,12 @@ static int write_beside(const char *file, bool replace, pathprof_store_fill_fn *
 	if (!beside)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
 	remove_leftovers(beside);
-	int code = write_file(beside, fill, context, error);
-	if (code == 0)
-		code = move(beside, file, replace, error);
+	int r = write_file(beside, fill, context, error);
+	if (r == 0)
+		r = move(beside, file, replace, error);
 	remove_leftovers(beside);
 	sqlite3_free(beside);
-	return code;
+	return r;
 }
 
 /* ---------------------------------------------------------------- public */
@@ -476,35 +476,35 @@ int pathprof_store_extract_filled(struct pathprof_store *store,
 {
 	const struct pathprof_filter all = {0};
 	struct extract e = {.store = store, .note = note, .fill = fill, .fill_context = context};
-	int code = check_target(file, replace, error);
+	int r = check_target(file, replace, error);
 
-	if (code == 0 && note && strnlen(note, NOTE_MAX_BYTES + 1) > NOTE_MAX_BYTES)
-		code = pathprof_fail(error, -E2BIG, "%s: the note is longer than 64 KiB", file);
-	if (code < 0)
-		return code;
+	if (r == 0 && note && strnlen(note, NOTE_MAX_BYTES + 1) > NOTE_MAX_BYTES)
+		r = pathprof_fail(error, -E2BIG, "%s: the note is longer than 64 KiB", file);
+	if (r < 0)
+		return r;
 	struct pathprof_filter unlimited = filter ? *filter : all;
 	unlimited.limit = 0;
 	if (pathprof_profile_init(&e.profile, MEMORY_MAX_BYTES) < 0)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
-	code = select_all(&e, &unlimited, error);
-	if (code == 0)
-		code = write_beside(file, replace, write_extract, &e, error);
+	r = select_all(&e, &unlimited, error);
+	if (r == 0)
+		r = write_beside(file, replace, write_extract, &e, error);
 	pathprof_profile_release(&e.profile);
-	return code;
+	return r;
 }
 
 int pathprof_store_make(const char *file, bool replace, pathprof_store_fill_fn *fill, void *context,
 			struct pathprof_error *error)
 {
-	int code = check_target(file, replace, error);
+	int r = check_target(file, replace, error);
 
-	return code < 0 ? code : write_beside(file, replace, fill, context, error);
+	return r < 0 ? r : write_beside(file, replace, fill, context, error);
 }
 
 int pathprof_store_note(struct pathprof_store *store, char **ret_note, struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(store, PP_STMT_NOTE_GET, &stmt, error);
+	int r = pp_sql_get(store, PP_STMT_NOTE_GET, &stmt, error);
 
-	return code < 0 ? code : pp_sql_text(store, stmt, "no note came with it", ret_note, error);
+	return r < 0 ? r : pp_sql_text(store, stmt, "no note came with it", ret_note, error);
 }

@@ -31,14 +31,14 @@ static int open_lock(const struct pathprof_store *store, struct pathprof_error *
 	if (!name)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
 	int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
-	int code = fd < 0 ? -errno : 0;
+	int r = fd < 0 ? -errno : 0;
 	sqlite3_free(name);
 	if (fd >= 0)
 		return fd;
-	return pathprof_fail(error, code,
+	return pathprof_fail(error, r,
 			     "%s: its lock, %s.lock, cannot be opened (%s): see that the directory "
 			     "is there and may be written, or use another file",
-			     store->file, store->file, strerror(-code));
+			     store->file, store->file, strerror(-r));
 }
 
 /* The process that took the lock last, as it wrote; 0: not known. */
@@ -95,21 +95,21 @@ static int say_busy(const struct pathprof_store *store, pid_t owner, struct path
 int pp_store_lock(struct pathprof_store *store, struct pathprof_error *error)
 {
 	int fd = open_lock(store, error);
-	int code = fd < 0 ? fd : hold(fd);
+	int r = fd < 0 ? fd : hold(fd);
 
 	if (fd < 0)
-		return code;
-	if (!code) {
+		return r;
+	if (!r) {
 		write_owner(fd);
 		store->lock_fd = fd;
 		return 0;
 	}
-	if (code == -EBUSY)
+	if (r == -EBUSY)
 		say_busy(store, owner_of(fd), error);
 	else
-		pathprof_fail(error, code, "%s.lock: %s", store->file, strerror(-code));
+		pathprof_fail(error, r, "%s.lock: %s", store->file, strerror(-r));
 	close(fd);
-	return code;
+	return r;
 }
 
 void pp_store_unlock(struct pathprof_store *store)

@@ -41,10 +41,10 @@ static int add_row(struct pathprof_store *store, const struct pathprof_message_r
 		   struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(store, PP_STMT_MESSAGE_ADD, &stmt, error);
+	int r = pp_sql_get(store, PP_STMT_MESSAGE_ADD, &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, row->time_ns);
 	sqlite3_bind_int64(stmt, 2, row->fired);
 	pp_sql_bind_text(stmt, 3, row->rule);
@@ -65,13 +65,13 @@ int pp_store_add_messages(struct pathprof_store *store, const struct pathprof_me
 			  size_t cnt, struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = 0;
+	int r = 0;
 
-	for (size_t i = 0; code == 0 && i < cnt; i++)
-		code = add_row(store, &rows[i], error);
-	if (code == 0)
-		code = pp_sql_get(store, PP_STMT_MESSAGES_TRIM, &stmt, error);
-	return code < 0 ? code : pp_sql_run(store, stmt, error);
+	for (size_t i = 0; r == 0 && i < cnt; i++)
+		r = add_row(store, &rows[i], error);
+	if (r == 0)
+		r = pp_sql_get(store, PP_STMT_MESSAGES_TRIM, &stmt, error);
+	return r < 0 ? r : pp_sql_run(store, stmt, error);
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -99,21 +99,21 @@ static void take_columns(struct pp_row *row, struct pathprof_message_row *ret_ro
 static int read_all(struct pathprof_store *store, sqlite3_stmt *stmt, pathprof_message_row_fn *fn,
 		    void *context, struct pathprof_error *error)
 {
-	int code;
+	int r;
 
-	while ((code = pp_sql_step(store, stmt, error)) > 0) {
+	while ((r = pp_sql_step(store, stmt, error)) > 0) {
 		struct pp_row row = PP_ROW(stmt);
 		struct pathprof_message_row out;
 
 		take_columns(&row, &out);
 		if (row.bad_column >= 0 || !is_sound(&out))
 			continue;
-		code = fn(context, &out);
-		if (code)
+		r = fn(context, &out);
+		if (r)
 			break;
 	}
 	sqlite3_reset(stmt);
-	return code;
+	return r;
 }
 
 int pathprof_store_messages(struct pathprof_store *store, int64_t after,
@@ -121,10 +121,10 @@ int pathprof_store_messages(struct pathprof_store *store, int64_t after,
 			    struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(store, PP_STMT_MESSAGES, &stmt, error);
+	int r = pp_sql_get(store, PP_STMT_MESSAGES, &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, after);
 	return read_all(store, stmt, fn, context, error);
 }
@@ -133,9 +133,9 @@ int pathprof_store_firing(struct pathprof_store *store, pathprof_message_row_fn 
 			  struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(store, PP_STMT_MESSAGES_FIRING, &stmt, error);
+	int r = pp_sql_get(store, PP_STMT_MESSAGES_FIRING, &stmt, error);
 
-	return code < 0 ? code : read_all(store, stmt, fn, context, error);
+	return r < 0 ? r : read_all(store, stmt, fn, context, error);
 }
 
 int pathprof_store_newest_message(struct pathprof_store *store, int64_t *ret_id,
@@ -143,13 +143,13 @@ int pathprof_store_newest_message(struct pathprof_store *store, int64_t *ret_id,
 				  struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(store, PP_STMT_MESSAGE_NEWEST, &stmt, error);
+	int r = pp_sql_get(store, PP_STMT_MESSAGE_NEWEST, &stmt, error);
 	const char *identity;
 
-	if (code < 0)
-		return code;
-	code = pp_sql_step(store, stmt, error);
-	if (code > 0) {
+	if (r < 0)
+		return r;
+	r = pp_sql_step(store, stmt, error);
+	if (r > 0) {
 		struct pp_row row = PP_ROW(stmt);
 		int64_t id = pp_row_int(&row, 0, 0, INT64_MAX);
 
@@ -158,12 +158,11 @@ int pathprof_store_newest_message(struct pathprof_store *store, int64_t *ret_id,
 						  PATHPROF_STORE_IDENTITY_LEN - 1) {
 			*ret_id = id;
 			memcpy(ret_identity, identity, PATHPROF_STORE_IDENTITY_LEN);
-			code = 0;
+			r = 0;
 		} else {
-			code = pathprof_fail(error, -EBADMSG, "%s: it has no identity",
-					     store->file);
+			r = pathprof_fail(error, -EBADMSG, "%s: it has no identity", store->file);
 		}
 	}
 	sqlite3_reset(stmt);
-	return code;
+	return r;
 }

@@ -25,10 +25,10 @@ int pp_store_schema(struct pathprof_store *store, const char *const *migrations,
 		    unsigned int *ret_schema, struct pathprof_error *error)
 {
 	int64_t version = 0, known = pp_store_schema_known(migrations);
-	int code = pp_sql_number(store, "PRAGMA user_version", &version, error);
+	int r = pp_sql_number(store, "PRAGMA user_version", &version, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	if (version < 0)
 		return pathprof_fail(error, -EBADMSG,
 				     "%s: schema version %lld is impossible (the file is damaged)",
@@ -47,47 +47,47 @@ static int apply(struct pathprof_store *store, const char *const *migrations, un
 		 unsigned int to, struct pathprof_error *error)
 {
 	char pragmas[96];
-	int code = pp_sql_begin(store, error);
+	int r = pp_sql_begin(store, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	snprintf(pragmas, sizeof(pragmas), "PRAGMA application_id=%d; PRAGMA user_version=%u",
 		 PP_APPLICATION_ID, to);
-	for (; code == 0 && from < to; from++)
-		code = pp_sql_exec(store, migrations[from], error);
-	if (code == 0)
-		code = pp_sql_exec(store, pragmas, error);
-	return pp_sql_end(store, code, error);
+	for (; r == 0 && from < to; from++)
+		r = pp_sql_exec(store, migrations[from], error);
+	if (r == 0)
+		r = pp_sql_exec(store, pragmas, error);
+	return pp_sql_end(store, r, error);
 }
 
 int pp_store_migrate(struct pathprof_store *store, const char *const *migrations,
 		     struct pathprof_error *error)
 {
 	unsigned int version = 0, known = pp_store_schema_known(migrations);
-	int code = pp_store_schema(store, migrations, &version, error);
+	int r = pp_store_schema(store, migrations, &version, error);
 
-	if (code < 0 || version == known)
-		return code;
+	if (r < 0 || version == known)
+		return r;
 	/* A migration may rebuild a table that others refer to. */
-	code = pp_sql_exec(store, "PRAGMA foreign_keys=OFF", error);
-	while (code == 0 && version < known) {
+	r = pp_sql_exec(store, "PRAGMA foreign_keys=OFF", error);
+	while (r == 0 && version < known) {
 		unsigned int next = version ? version + 1 : known;
 
-		code = apply(store, migrations, version, next, error);
+		r = apply(store, migrations, version, next, error);
 		version = next;
 	}
-	int on = pp_sql_exec(store, "PRAGMA foreign_keys=ON", code ? NULL : error);
-	return code ? code : on;
+	int on = pp_sql_exec(store, "PRAGMA foreign_keys=ON", r ? NULL : error);
+	return r ? r : on;
 }
 
 /* The newest pages of a store lie in its log: a copy without it may not even have the tables. */
 static int explain_application(struct pathprof_store *store, struct pathprof_error *error)
 {
 	int64_t objects = 0;
-	int code = pp_sql_number(store, "SELECT count(*) FROM sqlite_schema", &objects, error);
+	int r = pp_sql_number(store, "SELECT count(*) FROM sqlite_schema", &objects, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	if (objects)
 		return pathprof_fail(error, -EBADMSG,
 				     "%s is an SQLite database, but no pathprof store",
@@ -103,16 +103,16 @@ static int explain_application(struct pathprof_store *store, struct pathprof_err
 int pp_store_check_shape(struct pathprof_store *store, struct pathprof_error *error)
 {
 	int64_t application = 0, strangers = 0;
-	int code = pp_sql_number(store, "PRAGMA application_id", &application, error);
+	int r = pp_sql_number(store, "PRAGMA application_id", &application, error);
 
 	/* Views, triggers and virtual tables have no root page; ours has none of them. */
-	if (code == 0)
-		code = pp_sql_number(store,
-				     "SELECT count(*) FROM sqlite_schema WHERE"
-				     " coalesce(rootpage, 0) = 0 OR type NOT IN ('table', 'index')",
-				     &strangers, error);
-	if (code < 0)
-		return code;
+	if (r == 0)
+		r = pp_sql_number(store,
+				  "SELECT count(*) FROM sqlite_schema WHERE"
+				  " coalesce(rootpage, 0) = 0 OR type NOT IN ('table', 'index')",
+				  &strangers, error);
+	if (r < 0)
+		return r;
 	if (application != PP_APPLICATION_ID)
 		return explain_application(store, error);
 	if (strangers)

@@ -30,37 +30,37 @@ struct adding {
 static int find(struct adding *a, int64_t *ret_row)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(a->store, PP_STMT_PARCEL_FIND, &stmt, a->error);
+	int r = pp_sql_get(a->store, PP_STMT_PARCEL_FIND, &stmt, a->error);
 
 	*ret_row = 0;
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_blob(stmt, 1, a->parcel->store, sizeof(a->parcel->store), SQLITE_STATIC);
 	sqlite3_bind_int64(stmt, 2, a->parcel->slot_s);
 	pp_sql_bind_text(stmt, 3, a->parcel->host.name);
-	code = pp_sql_step(a->store, stmt, a->error);
-	if (code > 0) {
+	r = pp_sql_step(a->store, stmt, a->error);
+	if (r > 0) {
 		struct pp_row row = PP_ROW(stmt);
 
 		*ret_row = pp_row_int(&row, 0, 1, INT64_MAX);
-		code = pp_row_end(&row, a->store, a->error);
+		r = pp_row_end(&row, a->store, a->error);
 	}
 	sqlite3_reset(stmt);
-	return code;
+	return r;
 }
 
 /* Its windows would be counted once more. */
 static int check_other(const struct adding *a)
 {
 	uint8_t own[PATHPROF_PARCEL_STORE_BYTES];
-	int code = pp_store_identity(a->store, own, a->error);
+	int r = pp_store_identity(a->store, own, a->error);
 
-	if (code == 0 && !memcmp(own, a->parcel->store, sizeof(own)))
+	if (r == 0 && !memcmp(own, a->parcel->store, sizeof(own)))
 		return pathprof_fail(a->error, -EINVAL,
 				     "%s: the parcel was made of this database, which has its "
 				     "windows already: add it to another one",
 				     a->store->file);
-	return code;
+	return r;
 }
 
 /* ---------------------------------------------------------------- writing */
@@ -80,13 +80,13 @@ static char *name_gone(const struct pp_parcel_pieces *pieces)
 static int remove_windows(struct adding *a)
 {
 	char *which = name_gone(&a->pieces);
-	int code;
+	int r;
 
 	if (!which)
 		return pathprof_fail(a->error, -ENOMEM, "out of memory");
-	code = pp_store_remove_windows(a->store, which, a->error);
+	r = pp_store_remove_windows(a->store, which, a->error);
 	sqlite3_free(which);
-	return code;
+	return r;
 }
 
 /* Windows that the host's row stands for beside those of the parcel. */
@@ -104,12 +104,12 @@ static int write_row(struct adding *a, int64_t *ret_row)
 {
 	const struct pathprof_parcel_host *host = &a->parcel->host;
 	sqlite3_stmt *stmt = NULL;
-	int code = find(a, ret_row);
+	int r = find(a, ret_row);
 
-	if (code == 0)
-		code = pp_sql_get(a->store, PP_STMT_PARCEL_SET, &stmt, a->error);
-	if (code < 0)
-		return code;
+	if (r == 0)
+		r = pp_sql_get(a->store, PP_STMT_PARCEL_SET, &stmt, a->error);
+	if (r < 0)
+		return r;
 	if (*ret_row)
 		sqlite3_bind_int64(stmt, 1, *ret_row);
 	sqlite3_bind_blob(stmt, 2, a->parcel->store, sizeof(a->parcel->store), SQLITE_STATIC);
@@ -123,10 +123,10 @@ static int write_row(struct adding *a, int64_t *ret_row)
 	sqlite3_bind_int64(stmt, 9, host->cpus);
 	sqlite3_bind_int64(stmt, 10, host->sent_ns);
 	pp_sql_bind_text(stmt, 11, host->labels);
-	code = pp_sql_run(a->store, stmt, a->error);
-	if (code == 0 && !*ret_row)
+	r = pp_sql_run(a->store, stmt, a->error);
+	if (r == 0 && !*ret_row)
 		*ret_row = sqlite3_last_insert_rowid(a->store->db);
-	return code;
+	return r;
 }
 
 static int write_piece(struct adding *a, int64_t row, int64_t window,
@@ -135,52 +135,52 @@ static int write_piece(struct adding *a, int64_t row, int64_t window,
 	sqlite3_stmt *stmt = NULL;
 	size_t bytes = 0;
 	uint8_t *recorded = pp_parcel_pieces_recorded(part, &bytes);
-	int code = recorded ? pp_sql_get(a->store, PP_STMT_PARCEL_WINDOW_ADD, &stmt, a->error)
-			    : pathprof_fail(a->error, -ENOMEM, "out of memory");
+	int r = recorded ? pp_sql_get(a->store, PP_STMT_PARCEL_WINDOW_ADD, &stmt, a->error)
+			 : pathprof_fail(a->error, -ENOMEM, "out of memory");
 
-	if (code == 0) {
+	if (r == 0) {
 		sqlite3_bind_int64(stmt, 1, row);
 		sqlite3_bind_int64(stmt, 2, window);
 		sqlite3_bind_blob64(stmt, 3, recorded, bytes, SQLITE_STATIC);
-		code = pp_sql_run(a->store, stmt, a->error);
+		r = pp_sql_run(a->store, stmt, a->error);
 	}
 	free(recorded);
-	return code;
+	return r;
 }
 
 static int write_part(struct adding *a, int64_t row, const struct pathprof_parcel_part *part)
 {
 	int64_t window = 0;
-	int code = pp_store_write_window(a->store, &part->profile, a->boot, &window, a->error);
+	int r = pp_store_write_window(a->store, &part->profile, a->boot, &window, a->error);
 
-	return code ? code : write_piece(a, row, window, part);
+	return r ? r : write_piece(a, row, window, part);
 }
 
 static int write_all(struct adding *a, bool replaces)
 {
 	int64_t row = 0;
-	int code = pp_sql_begin(a->store, a->error);
+	int r = pp_sql_begin(a->store, a->error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	if (replaces)
-		code = remove_windows(a);
-	if (code == 0)
-		code = write_row(a, &row);
-	for (uint32_t i = 0; code == 0 && i < a->parcel->part_cnt; i++)
-		code = write_part(a, row, &a->parcel->parts[i]);
-	return pp_sql_end(a->store, code, a->error);
+		r = remove_windows(a);
+	if (r == 0)
+		r = write_row(a, &row);
+	for (uint32_t i = 0; r == 0 && i < a->parcel->part_cnt; i++)
+		r = write_part(a, row, &a->parcel->parts[i]);
+	return pp_sql_end(a->store, r, a->error);
 }
 
 /* Foreign keys are off while windows are removed: see retain.c. */
 static int replace(struct adding *a)
 {
-	int code = pp_sql_exec(a->store, "PRAGMA foreign_keys=OFF", a->error);
+	int r = pp_sql_exec(a->store, "PRAGMA foreign_keys=OFF", a->error);
 
-	if (code == 0)
-		code = write_all(a, true);
-	int on = pp_sql_exec(a->store, "PRAGMA foreign_keys=ON", code ? NULL : a->error);
-	return code ? code : on;
+	if (r == 0)
+		r = write_all(a, true);
+	int on = pp_sql_exec(a->store, "PRAGMA foreign_keys=ON", r ? NULL : a->error);
+	return r ? r : on;
 }
 
 static bool is_any_gone(const struct pp_parcel_pieces *pieces)
@@ -194,33 +194,33 @@ static bool is_any_gone(const struct pp_parcel_pieces *pieces)
 static int add(struct adding *a, enum pathprof_parcel_added *ret_added)
 {
 	enum pathprof_parcel_added added = PATHPROF_PARCEL_KNOWN;
-	int code = pp_parcel_pieces_judge(&a->pieces, a->parcel, &added, a->error);
+	int r = pp_parcel_pieces_judge(&a->pieces, a->parcel, &added, a->error);
 
-	if (code == 0 && added != PATHPROF_PARCEL_KNOWN) {
+	if (r == 0 && added != PATHPROF_PARCEL_KNOWN) {
 		pp_parcel_boot(a->parcel->store, a->boot);
-		code = is_any_gone(&a->pieces) ? replace(a) : write_all(a, false);
+		r = is_any_gone(&a->pieces) ? replace(a) : write_all(a, false);
 		pp_store_limit_log(a->store);
 	}
-	if (code == 0)
+	if (r == 0)
 		*ret_added = added;
-	return code;
+	return r;
 }
 
 int pathprof_store_add_parcel(struct pathprof_store *store, const struct pathprof_parcel *parcel,
 			      enum pathprof_parcel_added *ret_added, struct pathprof_error *error)
 {
 	struct adding a = {.store = store, .parcel = parcel, .error = error};
-	int code = pp_sql_writable(store, error);
+	int r = pp_sql_writable(store, error);
 
-	if (code == 0 && !pathprof_parcel_window_cnt(parcel))
-		code = pathprof_fail(error, -EINVAL, "the parcel has no windows");
-	if (code == 0)
-		code = check_other(&a);
-	if (code == 0)
-		code = pp_parcel_pieces_read(&a.pieces, store, parcel->store, parcel->slot_s,
-					     parcel->host.name, error);
-	if (code == 0)
-		code = add(&a, ret_added);
+	if (r == 0 && !pathprof_parcel_window_cnt(parcel))
+		r = pathprof_fail(error, -EINVAL, "the parcel has no windows");
+	if (r == 0)
+		r = check_other(&a);
+	if (r == 0)
+		r = pp_parcel_pieces_read(&a.pieces, store, parcel->store, parcel->slot_s,
+					  parcel->host.name, error);
+	if (r == 0)
+		r = add(&a, ret_added);
 	pp_parcel_pieces_release(&a.pieces);
-	return code;
+	return r;
 }

@@ -51,7 +51,7 @@ static int take(struct pathprof_store *store, struct pp_row *row, pathprof_host_
 		.last_slot_s = pp_row_int(row, 11, 0, INT64_MAX / 1000000000),
 		.cpu_s = pp_row_weight(row, 12),
 	};
-	int code;
+	int r;
 
 	take_store(row, 0, out.store);
 	take_text(row, 1, out.host.name);
@@ -59,8 +59,8 @@ static int take(struct pathprof_store *store, struct pp_row *row, pathprof_host_
 	take_text(row, 3, out.host.kernel);
 	take_text(row, 4, out.host.os);
 	snprintf(out.host.labels, sizeof(out.host.labels), "%s", pp_row_text(row, 7));
-	code = pp_row_end(row, store, error);
-	return code < 0 ? code : fn(context, &out);
+	r = pp_row_end(row, store, error);
+	return r < 0 ? r : fn(context, &out);
 }
 
 /* Of the parcel that is being read, a row a piece. */
@@ -84,7 +84,7 @@ static int take_piece(struct pathprof_store *store, struct pp_row *row, struct r
 	int64_t parcel = pp_row_int(row, 0, 1, INT64_MAX);
 	uint64_t digest = 0;
 	bool is_known = pp_parcel_pieces_digest(row->stmt, 4, &digest);
-	int code = parcel == reading->parcel ? 0 : tell_parcel(reading);
+	int r = parcel == reading->parcel ? 0 : tell_parcel(reading);
 
 	if (parcel != reading->parcel) {
 		reading->row = (struct pathprof_parcel_row){
@@ -97,7 +97,7 @@ static int take_piece(struct pathprof_store *store, struct pp_row *row, struct r
 	}
 	reading->row.digest += digest;
 	reading->row.is_known = reading->row.is_known && is_known;
-	return code ? code : pp_row_end(row, store, error);
+	return r ? r : pp_row_end(row, store, error);
 }
 
 int pathprof_store_parcels_of(struct pathprof_store *store,
@@ -107,24 +107,24 @@ int pathprof_store_parcels_of(struct pathprof_store *store,
 {
 	struct reading reading = {.fn = fn, .context = context};
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_prepare(store,
-				  "SELECT p.id, p.slot, p.windows, p.host, c.recorded FROM parcels"
-				  " p CROSS JOIN parcel_windows c ON c.parcel = p.id"
-				  " WHERE p.store = ?1 ORDER BY p.slot, p.id",
-				  &stmt, error);
+	int r = pp_sql_prepare(store,
+			       "SELECT p.id, p.slot, p.windows, p.host, c.recorded FROM parcels"
+			       " p CROSS JOIN parcel_windows c ON c.parcel = p.id"
+			       " WHERE p.store = ?1 ORDER BY p.slot, p.id",
+			       &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_blob(stmt, 1, of, PATHPROF_PARCEL_STORE_BYTES, SQLITE_STATIC);
-	while ((code = pp_sql_step(store, stmt, error)) > 0) {
+	while ((r = pp_sql_step(store, stmt, error)) > 0) {
 		struct pp_row row = PP_ROW(stmt);
 
-		code = take_piece(store, &row, &reading, error);
-		if (code)
+		r = take_piece(store, &row, &reading, error);
+		if (r)
 			break;
 	}
 	sqlite3_finalize(stmt);
-	return code ? code : tell_parcel(&reading);
+	return r ? r : tell_parcel(&reading);
 }
 
 int pathprof_store_hosts(struct pathprof_store *store, const struct pathprof_filter *filter,
@@ -132,25 +132,25 @@ int pathprof_store_hosts(struct pathprof_store *store, const struct pathprof_fil
 {
 	char labels[PP_LABELS_PATTERN_BYTES];
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_prepare(store, query, &stmt, error);
+	int r = pp_sql_prepare(store, query, &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	if (filter && pp_query_given(filter->host))
 		pp_sql_bind_text(stmt, 1, filter->host);
 	if (filter && pp_query_given(filter->labels)) {
 		pp_query_labels(filter->labels, labels);
 		pp_sql_bind_text(stmt, 2, labels);
 	}
-	while ((code = pp_sql_step(store, stmt, error)) > 0) {
+	while ((r = pp_sql_step(store, stmt, error)) > 0) {
 		struct pp_row row = PP_ROW(stmt);
 
-		code = take(store, &row, fn, context, error);
-		if (code)
+		r = take(store, &row, fn, context, error);
+		if (r)
 			break;
 	}
 	sqlite3_finalize(stmt);
-	return code;
+	return r;
 }
 
 static const char samples_query[] =
@@ -165,40 +165,40 @@ int pathprof_store_host_samples(struct pathprof_store *store, const struct pathp
 {
 	struct pathprof_host_samples samples = {0};
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_prepare(store, samples_query, &stmt, error);
+	int r = pp_sql_prepare(store, samples_query, &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_blob(stmt, 1, host->store, PATHPROF_PARCEL_STORE_BYTES, SQLITE_STATIC);
 	pp_sql_bind_text(stmt, 2, host->host.name);
 	sqlite3_bind_int64(stmt, 3, PATHPROF_DROP_QUEUE_FULL);
-	code = pp_sql_step(store, stmt, error);
-	if (code > 0) {
+	r = pp_sql_step(store, stmt, error);
+	if (r > 0) {
 		struct pp_row row = PP_ROW(stmt);
 
 		samples.read_cnt = pp_row_count(&row, 0);
 		samples.lost_cnt = pp_row_count(&row, 1);
-		code = pp_row_end(&row, store, error);
+		r = pp_row_end(&row, store, error);
 	}
 	sqlite3_finalize(stmt);
-	if (code == 0)
+	if (r == 0)
 		*ret_samples = samples;
-	return code;
+	return r;
 }
 
 int pathprof_store_count_stores(struct pathprof_store *store, const char *host, uint64_t *ret_cnt,
 				struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_prepare(
-		store, "SELECT count(DISTINCT store) FROM parcels WHERE host = ?1", &stmt, error);
+	int r = pp_sql_prepare(store, "SELECT count(DISTINCT store) FROM parcels WHERE host = ?1",
+			       &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	pp_sql_bind_text(stmt, 1, host);
-	code = pp_sql_step(store, stmt, error);
-	if (code > 0)
+	r = pp_sql_step(store, stmt, error);
+	if (r > 0)
 		*ret_cnt = (uint64_t)sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
-	return code < 0 ? code : 0;
+	return r < 0 ? r : 0;
 }

@@ -121,22 +121,22 @@ int pp_parcel_pieces_read(struct pp_parcel_pieces *ret_pieces, struct pathprof_s
 			  const char *host, struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(store, PP_STMT_PARCEL_PIECES, &stmt, error);
+	int r = pp_sql_get(store, PP_STMT_PARCEL_PIECES, &stmt, error);
 
 	*ret_pieces = (struct pp_parcel_pieces){.cnt = 0};
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_blob(stmt, 1, of, PATHPROF_PARCEL_STORE_BYTES, SQLITE_STATIC);
 	sqlite3_bind_int64(stmt, 2, slot_s);
-	while ((code = pp_sql_step(store, stmt, error)) > 0) {
-		code = take_piece(ret_pieces, store, stmt, host, error);
-		if (code < 0)
+	while ((r = pp_sql_step(store, stmt, error)) > 0) {
+		r = take_piece(ret_pieces, store, stmt, host, error);
+		if (r < 0)
 			break;
 	}
 	sqlite3_reset(stmt);
-	if (code < 0)
+	if (r < 0)
 		pp_parcel_pieces_release(ret_pieces);
-	return code;
+	return r;
 }
 
 void pp_parcel_pieces_release(struct pp_parcel_pieces *pieces)
@@ -271,14 +271,14 @@ int pp_parcel_pieces_judge(struct pp_parcel_pieces *pieces, const struct pathpro
 			   enum pathprof_parcel_added *ret_added, struct pathprof_error *error)
 {
 	struct fresh fresh = {.cnt = 0};
-	int code = fresh_init(&fresh, parcel);
+	int r = fresh_init(&fresh, parcel);
 
-	if (code < 0)
-		pathprof_fail(error, code, "out of memory");
+	if (r < 0)
+		pathprof_fail(error, r, "out of memory");
 	else
-		code = judge(pieces, &fresh, parcel->part_cnt, ret_added, error);
+		r = judge(pieces, &fresh, parcel->part_cnt, ret_added, error);
 	fresh_release(&fresh);
-	return code;
+	return r;
 }
 
 /* ---------------------------------------------------------------- for those who send */
@@ -302,17 +302,17 @@ int pathprof_store_parcel_keys(struct pathprof_store *store,
 	struct pathprof_parcel_key *keys = NULL;
 	struct pp_parcel_pieces pieces;
 	size_t cnt = 0;
-	int code = pp_parcel_pieces_read(&pieces, store, of, slot_s, host, error);
+	int r = pp_parcel_pieces_read(&pieces, store, of, slot_s, host, error);
 	bool fits = true;
 
-	for (size_t i = 0; code == 0 && fits && i < pieces.cnt; i++)
+	for (size_t i = 0; r == 0 && fits && i < pieces.cnt; i++)
 		fits = add_keys(&keys, &cnt, &pieces.list[i]) == 0;
 	pp_parcel_pieces_release(&pieces);
 	if (!fits)
-		code = pathprof_fail(error, -ENOMEM, "out of memory");
-	if (code < 0) {
+		r = pathprof_fail(error, -ENOMEM, "out of memory");
+	if (r < 0) {
 		free(keys);
-		return code;
+		return r;
 	}
 	*ret_keys = keys;
 	*ret_cnt = cnt;

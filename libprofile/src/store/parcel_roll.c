@@ -57,30 +57,30 @@ static int take_first(struct roll *roll, sqlite3_stmt *stmt)
 static int find_hour(struct roll *roll, int64_t before_s)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_prepare(roll->store,
-				  "SELECT store, host, slot FROM parcels WHERE NOT rolled"
-				  " AND slot < ?1 ORDER BY slot LIMIT 1",
-				  &stmt, roll->error);
+	int r = pp_sql_prepare(roll->store,
+			       "SELECT store, host, slot FROM parcels WHERE NOT rolled"
+			       " AND slot < ?1 ORDER BY slot LIMIT 1",
+			       &stmt, roll->error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, before_s / HOUR_S * HOUR_S);
-	code = pp_sql_step(roll->store, stmt, roll->error);
-	if (code > 0) {
+	r = pp_sql_step(roll->store, stmt, roll->error);
+	if (r > 0) {
 		int bad = take_first(roll, stmt);
 
-		code = bad < 0 ? bad : 1;
+		r = bad < 0 ? bad : 1;
 	}
 	sqlite3_finalize(stmt);
-	return code;
+	return r;
 }
 
 static int bind_hour(struct roll *roll, const char *sql, sqlite3_stmt **ret_stmt)
 {
-	int code = pp_sql_prepare(roll->store, sql, ret_stmt, roll->error);
+	int r = pp_sql_prepare(roll->store, sql, ret_stmt, roll->error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_blob(*ret_stmt, 1, roll->sum.store, sizeof(roll->sum.store), SQLITE_STATIC);
 	pp_sql_bind_text(*ret_stmt, 2, roll->sum.host.name);
 	sqlite3_bind_int64(*ret_stmt, 3, roll->sum.slot_s);
@@ -141,16 +141,16 @@ static bool is_first_of_window(const struct roll *roll, size_t at)
 /* Adds up the windows, each once. */
 static int sum_up(struct roll *roll)
 {
-	int code = 0;
+	int r = 0;
 
-	for (size_t i = 0; code == 0 && i < roll->cnt; i++) {
+	for (size_t i = 0; r == 0 && i < roll->cnt; i++) {
 		if (is_first_of_window(roll, i))
-			code = pp_store_take_window(roll->store, &roll->sum, roll->pieces[i].window,
-						    &roll->pieces[i].part, roll->error);
+			r = pp_store_take_window(roll->store, &roll->sum, roll->pieces[i].window,
+						 &roll->pieces[i].part, roll->error);
 		else
 			roll->pieces[i].part = roll->pieces[i - 1].part;
 	}
-	return code;
+	return r;
 }
 
 /* ---------------------------------------------------------------- writing */
@@ -161,27 +161,27 @@ static int write_parcel(struct roll *roll, int64_t parcel, uint32_t part, int64_
 	sqlite3_stmt *stmt = NULL;
 	uint8_t *recorded = NULL;
 	size_t bytes = 0;
-	int code = pp_sql_get(roll->store, PP_STMT_PARCEL_WINDOW_ADD, &stmt, roll->error);
+	int r = pp_sql_get(roll->store, PP_STMT_PARCEL_WINDOW_ADD, &stmt, roll->error);
 
-	for (size_t i = 0; code == 0 && i < roll->cnt; i++) {
+	for (size_t i = 0; r == 0 && i < roll->cnt; i++) {
 		const struct piece *piece = &roll->pieces[i];
 
 		if (piece->parcel != parcel || piece->part != part)
 			continue;
 		if (pp_resize(&recorded, bytes + piece->bytes + 1) < 0)
-			code = pathprof_fail(roll->error, -ENOMEM, "out of memory");
+			r = pathprof_fail(roll->error, -ENOMEM, "out of memory");
 		else
 			memcpy(recorded + bytes, piece->recorded, piece->bytes);
 		bytes += piece->bytes;
 	}
-	if (code == 0) {
+	if (r == 0) {
 		sqlite3_bind_int64(stmt, 1, parcel);
 		sqlite3_bind_int64(stmt, 2, window);
 		sqlite3_bind_blob64(stmt, 3, recorded, bytes, SQLITE_STATIC);
-		code = pp_sql_run(roll->store, stmt, roll->error);
+		r = pp_sql_run(roll->store, stmt, roll->error);
 	}
 	free(recorded);
-	return code;
+	return r;
 }
 
 static bool is_first_of_parcel(const struct roll *roll, size_t at)
@@ -216,7 +216,7 @@ static bool is_alone(const struct roll *roll, uint32_t part)
 static int remove_old(struct roll *roll)
 {
 	char *which = sqlite3_mprintf("INSERT INTO temp.gone_windows VALUES (0)");
-	int code;
+	int r;
 
 	for (size_t i = 0; which && i < roll->cnt; i++)
 		if (is_first_of_window(roll, i) && !is_alone(roll, roll->pieces[i].part))
@@ -224,56 +224,56 @@ static int remove_old(struct roll *roll)
 						(long long)roll->pieces[i].window);
 	if (!which)
 		return pathprof_fail(roll->error, -ENOMEM, "out of memory");
-	code = pp_store_remove_windows(roll->store, which, roll->error);
+	r = pp_store_remove_windows(roll->store, which, roll->error);
 	sqlite3_free(which);
-	return code;
+	return r;
 }
 
 static int mark(struct roll *roll)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = bind_hour(roll,
-			     "UPDATE parcels SET rolled = 1 WHERE store = ?1 AND host = ?2"
-			     " AND slot >= ?3 AND slot < ?4",
-			     &stmt);
+	int r = bind_hour(roll,
+			  "UPDATE parcels SET rolled = 1 WHERE store = ?1 AND host = ?2"
+			  " AND slot >= ?3 AND slot < ?4",
+			  &stmt);
 
-	if (code < 0)
-		return code;
-	code = pp_sql_step(roll->store, stmt, roll->error);
+	if (r < 0)
+		return r;
+	r = pp_sql_step(roll->store, stmt, roll->error);
 	sqlite3_finalize(stmt);
-	return code;
+	return r;
 }
 
 static int write_all(struct roll *roll)
 {
 	bool any = false;
-	int code = pp_sql_begin(roll->store, roll->error);
+	int r = pp_sql_begin(roll->store, roll->error);
 
-	if (code < 0)
-		return code;
-	for (uint32_t i = 0; code == 0 && i < roll->sum.part_cnt; i++) {
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; r == 0 && i < roll->sum.part_cnt; i++) {
 		if (is_alone(roll, i))
 			continue;
 		any = true;
-		code = write_part(roll, i);
+		r = write_part(roll, i);
 	}
-	if (code == 0 && any)
-		code = remove_old(roll);
-	if (code == 0)
-		code = mark(roll);
-	return pp_sql_end(roll->store, code, roll->error);
+	if (r == 0 && any)
+		r = remove_old(roll);
+	if (r == 0)
+		r = mark(roll);
+	return pp_sql_end(roll->store, r, roll->error);
 }
 
 /* Foreign keys are off while windows are removed: see retain.c. */
 static int write_unchecked(struct roll *roll)
 {
-	int code = pp_sql_exec(roll->store, "PRAGMA foreign_keys=OFF", roll->error);
+	int r = pp_sql_exec(roll->store, "PRAGMA foreign_keys=OFF", roll->error);
 	int on;
 
-	if (code == 0)
-		code = write_all(roll);
-	on = pp_sql_exec(roll->store, "PRAGMA foreign_keys=ON", code ? NULL : roll->error);
-	return code ? code : on;
+	if (r == 0)
+		r = write_all(roll);
+	on = pp_sql_exec(roll->store, "PRAGMA foreign_keys=ON", r ? NULL : roll->error);
+	return r ? r : on;
 }
 
 /* ---------------------------------------------------------------- an hour */
@@ -299,31 +299,31 @@ int pathprof_store_roll(struct pathprof_store *store, int64_t before_s, bool *re
 			struct pathprof_error *error)
 {
 	struct roll roll = {.store = store, .error = error};
-	int code = pp_sql_writable(store, error);
+	int r = pp_sql_writable(store, error);
 
 	*ret_rolled = false;
-	if (code == 0)
-		code = find_hour(&roll, before_s);
-	*ret_rolled = code > 0;
-	if (code > 0)
-		code = read_pieces(&roll);
-	if (*ret_rolled && code == 0)
-		code = sum_up(&roll);
-	if (*ret_rolled && code == 0)
-		code = write_unchecked(&roll);
-	if (*ret_rolled && (code == -E2BIG || code == -ERANGE || code == -EOVERFLOW))
-		code = give_up(&roll);
+	if (r == 0)
+		r = find_hour(&roll, before_s);
+	*ret_rolled = r > 0;
+	if (r > 0)
+		r = read_pieces(&roll);
+	if (*ret_rolled && r == 0)
+		r = sum_up(&roll);
+	if (*ret_rolled && r == 0)
+		r = write_unchecked(&roll);
+	if (*ret_rolled && (r == -E2BIG || r == -ERANGE || r == -EOVERFLOW))
+		r = give_up(&roll);
 	pp_store_limit_log(store);
 	release(&roll);
-	return code;
+	return r;
 }
 
 int pathprof_store_roll_next(struct pathprof_store *store, int64_t before_s, int64_t *ret_hour_s,
 			     struct pathprof_error *error)
 {
 	struct roll roll = {.store = store, .error = error};
-	int code = find_hour(&roll, before_s);
+	int r = find_hour(&roll, before_s);
 
-	*ret_hour_s = code > 0 ? roll.sum.slot_s : -1;
-	return code < 0 ? code : 0;
+	*ret_hour_s = r > 0 ? roll.sum.slot_s : -1;
+	return r < 0 ? r : 0;
 }

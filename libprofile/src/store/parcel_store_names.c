@@ -53,32 +53,31 @@ static int take_function(struct take *t, struct pp_row *row)
 {
 	uint64_t start = pp_row_bits(row, 0), len_bytes = pp_row_count(row, 1);
 	const char *name = pp_row_text(row, 2);
-	int code = pp_row_end(row, t->store, t->error);
+	int r = pp_row_end(row, t->store, t->error);
 
-	if (code < 0 || !has_offset_in(t->build, start, len_bytes) ||
-	    start > UINT64_MAX - len_bytes)
-		return code;
+	if (r < 0 || !has_offset_in(t->build, start, len_bytes) || start > UINT64_MAX - len_bytes)
+		return r;
 	return fits(t, pathprof_parcel_add_function(t->parcel, t->names, start, len_bytes, name));
 }
 
 static int take_functions(struct take *t)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(t->store, PP_STMT_JIT_OF_BUILD, &stmt, t->error);
+	int r = pp_sql_get(t->store, PP_STMT_JIT_OF_BUILD, &stmt, t->error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	pp_sql_bind_id(stmt, 1, &t->build->id);
 	sqlite3_bind_int(stmt, 2, t->build->id.kind);
-	while ((code = pp_sql_step(t->store, stmt, t->error)) > 0) {
+	while ((r = pp_sql_step(t->store, stmt, t->error)) > 0) {
 		struct pp_row row = PP_ROW(stmt);
 
-		code = take_function(t, &row);
-		if (code < 0)
+		r = take_function(t, &row);
+		if (r < 0)
 			break;
 	}
 	sqlite3_reset(stmt);
-	return code;
+	return r;
 }
 
 static int take_portable(void *context, const struct pathprof_portable_row *row)
@@ -113,32 +112,32 @@ static int take_keys(struct take *t)
 static int has_any(struct take *t, bool *ret_has)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(t->store, PP_STMT_HAS_NAMES, &stmt, t->error);
+	int r = pp_sql_get(t->store, PP_STMT_HAS_NAMES, &stmt, t->error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	pp_sql_bind_id(stmt, 1, &t->build->id);
 	sqlite3_bind_int(stmt, 2, t->build->id.kind);
-	code = pp_sql_step(t->store, stmt, t->error);
-	*ret_has = code > 0;
+	r = pp_sql_step(t->store, stmt, t->error);
+	*ret_has = r > 0;
 	sqlite3_reset(stmt);
-	return code < 0 ? code : 0;
+	return r < 0 ? r : 0;
 }
 
 static int take_build(struct take *t)
 {
 	bool has = false;
-	int code = has_any(t, &has);
+	int r = has_any(t, &has);
 
-	if (code < 0 || !has)
-		return code;
+	if (r < 0 || !has)
+		return r;
 	t->names = pathprof_parcel_names_of(t->parcel, &t->build->id);
 	if (!t->names)
 		return pathprof_fail(t->error, -ENOMEM, "out of memory");
-	code = take_functions(t);
-	if (code == 0)
-		code = pathprof_store_portable(t->store, &t->build->id, take_portable, t, t->error);
-	return code ? code : take_keys(t);
+	r = take_functions(t);
+	if (r == 0)
+		r = pathprof_store_portable(t->store, &t->build->id, take_portable, t, t->error);
+	return r ? r : take_keys(t);
 }
 
 int pp_store_take_names(struct pathprof_store *store, struct pathprof_parcel *parcel,
@@ -147,18 +146,18 @@ int pp_store_take_names(struct pathprof_store *store, struct pathprof_parcel *pa
 	struct take t = {.store = store, .parcel = parcel, .error = error};
 	struct pp_builds builds = {.cnt = 0};
 	size_t keys = 0;
-	int code = fits(&t, pp_builds_of(&builds, parcel));
+	int r = fits(&t, pp_builds_of(&builds, parcel));
 
-	for (size_t i = 0; code == 0 && i < builds.cnt; i++) {
+	for (size_t i = 0; r == 0 && i < builds.cnt; i++) {
 		t.build = &builds.list[i];
 		t.names = NULL;
-		code = take_build(&t);
+		r = take_build(&t);
 		if (t.names && keys + t.names->key_cnt > PATHPROF_PARCEL_KEYS_MAX)
 			t.names->key_cnt = 0;
 		keys += t.names ? t.names->key_cnt : 0;
 	}
 	pp_builds_release(&builds);
-	return code;
+	return r;
 }
 
 /* ---------------------------------------------------------------- out of a parcel */
@@ -175,30 +174,30 @@ struct add {
 static int find_build(struct add *a)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(a->store, PP_STMT_NAMES_COUNT, &stmt, a->error);
+	int r = pp_sql_get(a->store, PP_STMT_NAMES_COUNT, &stmt, a->error);
 
 	a->binary = a->function_cnt = 0;
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	pp_sql_bind_id(stmt, 1, &a->names->id);
 	sqlite3_bind_int(stmt, 2, a->names->id.kind);
-	code = pp_sql_step(a->store, stmt, a->error);
-	if (code > 0) {
+	r = pp_sql_step(a->store, stmt, a->error);
+	if (r > 0) {
 		a->binary = sqlite3_column_int64(stmt, 0);
 		a->function_cnt = sqlite3_column_int64(stmt, 1);
 	}
 	sqlite3_reset(stmt);
-	return code < 0 ? code : 0;
+	return r < 0 ? r : 0;
 }
 
 static int write_function(struct add *a, enum pp_stmt which,
 			  const struct pathprof_parcel_function *function)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(a->store, which, &stmt, a->error);
+	int r = pp_sql_get(a->store, which, &stmt, a->error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, a->binary);
 	sqlite3_bind_int64(stmt, 2, (int64_t)function->start);
 	sqlite3_bind_int64(stmt, 3, (int64_t)function->len_bytes);
@@ -210,10 +209,10 @@ static int write_function(struct add *a, enum pp_stmt which,
 /* One that is known takes no more room, and is not left out where there is none. */
 static int add_function(struct add *a, const struct pathprof_parcel_function *function)
 {
-	int code = write_function(a, PP_STMT_FUNCTION_NAME_SEEN, function);
+	int r = write_function(a, PP_STMT_FUNCTION_NAME_SEEN, function);
 
-	if (code < 0 || sqlite3_changes(a->store->db))
-		return code;
+	if (r < 0 || sqlite3_changes(a->store->db))
+		return r;
 	if (a->function_cnt >= PATHPROF_STORE_FUNCTIONS_MAX) {
 		a->cut++;
 		return 0;
@@ -225,10 +224,10 @@ static int add_function(struct add *a, const struct pathprof_parcel_function *fu
 static int add_portable(struct add *a, const struct pathprof_parcel_portable *portable)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(a->store, PP_STMT_PORTABLE_FIRST, &stmt, a->error);
+	int r = pp_sql_get(a->store, PP_STMT_PORTABLE_FIRST, &stmt, a->error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, a->binary);
 	sqlite3_bind_int64(stmt, 2, (int64_t)portable->start);
 	sqlite3_bind_int64(stmt, 3, portable->length);
@@ -242,12 +241,12 @@ static int add_keys(struct add *a)
 {
 	uint64_t *known = NULL;
 	size_t cnt = 0;
-	int code = pp_store_known_functions(a->store, &a->names->id, &known, &cnt, a->error);
+	int r = pp_store_known_functions(a->store, &a->names->id, &known, &cnt, a->error);
 	bool is_known = known != NULL;
 
 	free(known);
-	if (code < 0 || is_known)
-		return code;
+	if (r < 0 || is_known)
+		return r;
 	return pathprof_store_set_function_keys(a->store, &a->names->id, a->names->keys,
 						a->names->key_cnt, a->error);
 }
@@ -255,36 +254,36 @@ static int add_keys(struct add *a)
 static int add_build(struct add *a)
 {
 	const struct pathprof_parcel_names *names = a->names;
-	int code = find_build(a);
+	int r = find_build(a);
 
-	for (uint32_t i = 0; code == 0 && i < names->function_cnt; i++)
+	for (uint32_t i = 0; r == 0 && i < names->function_cnt; i++)
 		if (a->binary)
-			code = add_function(a, &names->functions[i]);
+			r = add_function(a, &names->functions[i]);
 		else
 			a->cut++;
-	for (uint32_t i = 0; code == 0 && a->binary && i < names->portable_cnt; i++)
-		code = add_portable(a, &names->portables[i]);
-	return code || !a->binary || !names->key_cnt ? code : add_keys(a);
+	for (uint32_t i = 0; r == 0 && a->binary && i < names->portable_cnt; i++)
+		r = add_portable(a, &names->portables[i]);
+	return r || !a->binary || !names->key_cnt ? r : add_keys(a);
 }
 
 int pathprof_store_add_names(struct pathprof_store *store, const struct pathprof_parcel *parcel,
 			     uint64_t *ret_cut, struct pathprof_error *error)
 {
 	struct add a = {.store = store, .error = error};
-	int code = pp_sql_writable(store, error);
+	int r = pp_sql_writable(store, error);
 
 	*ret_cut = 0;
-	if (code < 0 || !parcel->name_cnt)
-		return code;
-	code = pp_sql_begin(store, error);
-	if (code < 0)
-		return code;
-	for (uint32_t i = 0; code == 0 && i < parcel->name_cnt; i++) {
+	if (r < 0 || !parcel->name_cnt)
+		return r;
+	r = pp_sql_begin(store, error);
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; r == 0 && i < parcel->name_cnt; i++) {
 		a.names = &parcel->names[i];
-		code = add_build(&a);
+		r = add_build(&a);
 	}
-	code = pp_sql_end(store, code, error);
-	if (code == 0)
+	r = pp_sql_end(store, r, error);
+	if (r == 0)
 		*ret_cut = a.cut;
-	return code;
+	return r;
 }

@@ -200,21 +200,21 @@ typedef void take_row_fn(struct take *t, struct pp_row *row);
 static int take_rows(struct take *t, const char *sql, int64_t window, take_row_fn *fn)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_prepare(t->store, sql, &stmt, t->error);
+	int r = pp_sql_prepare(t->store, sql, &stmt, t->error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, window);
-	while ((code = pp_sql_step(t->store, stmt, t->error)) > 0) {
+	while ((r = pp_sql_step(t->store, stmt, t->error)) > 0) {
 		struct pp_row row = PP_ROW(stmt);
 
 		fn(t, &row);
-		code = pp_row_end(&row, t->store, t->error);
-		if (code < 0)
+		r = pp_row_end(&row, t->store, t->error);
+		if (r < 0)
 			break;
 	}
 	sqlite3_finalize(stmt);
-	return code;
+	return r;
 }
 
 /* The profile counts as drops what did not fit, or cannot be. */
@@ -235,15 +235,15 @@ static int check_drops(struct take *t, const uint64_t *before)
 static int take_counts(struct take *t, int64_t window)
 {
 	uint64_t before[PATHPROF_DROP_CNT];
-	int code;
+	int r;
 
 	memcpy(before, t->part->profile.totals.drops, sizeof(before));
-	code = take_rows(t, path_query, window, take_path);
-	if (code == 0)
-		code = take_rows(t, edge_query, window, take_edge);
-	if (code == 0)
-		code = take_rows(t, clock_query, window, take_clock);
-	return code ? code : check_drops(t, before);
+	r = take_rows(t, path_query, window, take_path);
+	if (r == 0)
+		r = take_rows(t, edge_query, window, take_edge);
+	if (r == 0)
+		r = take_rows(t, clock_query, window, take_clock);
+	return r ? r : check_drops(t, before);
 }
 
 /* ---------------------------------------------------------------- a slot */
@@ -271,12 +271,12 @@ static bool is_left_out(const struct take *t, struct pp_row *row)
 static int take_one(struct take *t, int64_t window)
 {
 	const struct pathprof_filter filter = {.window = window};
-	int code;
+	int r;
 
 	t->part = NULL;
-	code = pathprof_store_windows(t->store, &filter, take_window, t, t->error);
-	if (code < 0)
-		return code;
+	r = pathprof_store_windows(t->store, &filter, take_window, t, t->error);
+	if (r < 0)
+		return r;
 	if (!t->part)
 		return pathprof_fail(t->error, -EBADMSG, "%s: there is no window %lld",
 				     t->store->file, (long long)window);
@@ -287,51 +287,51 @@ int pp_store_take_window(struct pathprof_store *store, struct pathprof_parcel *p
 			 int64_t window, uint32_t *ret_part, struct pathprof_error *error)
 {
 	struct take t = {.store = store, .parcel = parcel, .error = error};
-	int code = take_one(&t, window);
+	int r = take_one(&t, window);
 
-	if (code == 0)
+	if (r == 0)
 		*ret_part = (uint32_t)(t.part - parcel->parts);
-	return code;
+	return r;
 }
 
 /* stmt, whose rows are windows' ids, begins and ends, is finalised. */
 static int take_all(struct take *t, sqlite3_stmt *stmt)
 {
-	int code;
+	int r;
 
-	while ((code = pp_sql_step(t->store, stmt, t->error)) > 0) {
+	while ((r = pp_sql_step(t->store, stmt, t->error)) > 0) {
 		struct pp_row row = PP_ROW(stmt);
 		int64_t window = pp_row_int(&row, 0, 1, INT64_MAX);
 		bool is_taken = !is_left_out(t, &row);
 
-		code = pp_row_end(&row, t->store, t->error);
-		if (code == 0 && is_taken)
-			code = take_one(t, window);
-		if (code < 0)
+		r = pp_row_end(&row, t->store, t->error);
+		if (r == 0 && is_taken)
+			r = take_one(t, window);
+		if (r < 0)
 			break;
 	}
 	sqlite3_finalize(stmt);
-	return code;
+	return r;
 }
 
 static int take_slot(struct take *t)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_prepare(
+	int r = pp_sql_prepare(
 		t->store,
 		"SELECT w.id, w.begin_ns, w.end_ns FROM windows w WHERE w.end_ns >= ?1"
 		" AND w.end_ns < ?2" OWN_WINDOWS " ORDER BY w.id",
 		&stmt, t->error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, t->parcel->slot_s * 1000000000);
 	sqlite3_bind_int64(stmt, 2, t->parcel->slot_s * 1000000000 + SLOT_NS);
-	code = take_all(t, stmt);
-	if (code == 0 && !t->parcel->part_cnt)
-		code = pathprof_fail(t->error, -ENODATA, "%s: no window ended in slot %lld",
-				     t->store->file, (long long)t->parcel->slot_s);
-	return code;
+	r = take_all(t, stmt);
+	if (r == 0 && !t->parcel->part_cnt)
+		r = pathprof_fail(t->error, -ENODATA, "%s: no window ended in slot %lld",
+				  t->store->file, (long long)t->parcel->slot_s);
+	return r;
 }
 
 static int hex_digit(char c)
@@ -360,11 +360,11 @@ int pp_store_identity(struct pathprof_store *store, uint8_t ret_id[16],
 {
 	char text[PATHPROF_STORE_IDENTITY_LEN];
 	int64_t message;
-	int code = check_schema(store, error);
+	int r = check_schema(store, error);
 
-	if (code == 0)
-		code = pathprof_store_newest_message(store, &message, text, error);
-	for (int i = 0; code == 0 && i < PATHPROF_PARCEL_STORE_BYTES; i++) {
+	if (r == 0)
+		r = pathprof_store_newest_message(store, &message, text, error);
+	for (int i = 0; r == 0 && i < PATHPROF_PARCEL_STORE_BYTES; i++) {
 		int high = hex_digit(text[2 * i]), low = high < 0 ? -1 : hex_digit(text[2 * i + 1]);
 
 		if (low < 0)
@@ -372,7 +372,7 @@ int pp_store_identity(struct pathprof_store *store, uint8_t ret_id[16],
 					     store->file);
 		ret_id[i] = (uint8_t)(high << 4 | low);
 	}
-	return code;
+	return r;
 }
 
 int pathprof_store_parcel_rest(struct pathprof_store *store, int64_t slot_s, const uint64_t *keys,
@@ -385,27 +385,27 @@ int pathprof_store_parcel_rest(struct pathprof_store *store, int64_t slot_s, con
 			 .left_out = keys,
 			 .left_out_cnt = key_cnt,
 			 .error = error};
-	int code;
+	int r;
 
 	if (slot_s < 0 || slot_s % PATHPROF_PARCEL_SLOT_S ||
 	    slot_s > INT64_MAX / 1000000000 - PATHPROF_PARCEL_SLOT_S)
 		return pathprof_fail(error, -EINVAL,
 				     "%lld: a slot begins at a multiple of %d s since 1970",
 				     (long long)slot_s, PATHPROF_PARCEL_SLOT_S);
-	code = pp_sql_exec(store, "BEGIN", error);
-	if (code < 0)
-		return code;
-	code = pp_store_identity(store, parcel.store, error);
-	if (code == 0)
-		code = take_slot(&t);
-	if (code == 0)
-		code = pp_store_take_names(store, &parcel, error);
+	r = pp_sql_exec(store, "BEGIN", error);
+	if (r < 0)
+		return r;
+	r = pp_store_identity(store, parcel.store, error);
+	if (r == 0)
+		r = take_slot(&t);
+	if (r == 0)
+		r = pp_store_take_names(store, &parcel, error);
 	pp_sql_exec(store, "ROLLBACK", NULL);
-	if (code < 0)
+	if (r < 0)
 		pathprof_parcel_release(&parcel);
 	else
 		*ret_parcel = parcel;
-	return code;
+	return r;
 }
 
 int pathprof_store_parcel(struct pathprof_store *store, int64_t slot_s,
@@ -419,24 +419,24 @@ int pathprof_store_parcel(struct pathprof_store *store, int64_t slot_s,
 static int take_host(struct take *t, int64_t since_ns, int64_t until_ns)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_prepare(t->store,
-				  "SELECT w.id, w.begin_ns, w.end_ns FROM windows w WHERE w.id IN"
-				  " (SELECT c.window FROM parcels p CROSS JOIN parcel_windows c"
-				  " ON c.parcel = p.id WHERE p.store = ?1 AND p.host = ?4)"
-				  " AND w.end_ns > ?2 AND w.begin_ns < ?3 ORDER BY w.end_ns, w.id",
-				  &stmt, t->error);
+	int r = pp_sql_prepare(t->store,
+			       "SELECT w.id, w.begin_ns, w.end_ns FROM windows w WHERE w.id IN"
+			       " (SELECT c.window FROM parcels p CROSS JOIN parcel_windows c"
+			       " ON c.parcel = p.id WHERE p.store = ?1 AND p.host = ?4)"
+			       " AND w.end_ns > ?2 AND w.begin_ns < ?3 ORDER BY w.end_ns, w.id",
+			       &stmt, t->error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_blob(stmt, 1, t->parcel->store, sizeof(t->parcel->store), SQLITE_STATIC);
 	sqlite3_bind_int64(stmt, 2, since_ns);
 	sqlite3_bind_int64(stmt, 3, until_ns);
 	pp_sql_bind_text(stmt, 4, t->parcel->host.name);
-	code = take_all(t, stmt);
-	if (code == 0 && !t->parcel->part_cnt)
-		code = pathprof_fail(t->error, -ENODATA, "%s: the host sent nothing of that time",
-				     t->store->file);
-	return code;
+	r = take_all(t, stmt);
+	if (r == 0 && !t->parcel->part_cnt)
+		r = pathprof_fail(t->error, -ENODATA, "%s: the host sent nothing of that time",
+				  t->store->file);
+	return r;
 }
 
 /* One window a part stands for all that were taken; they end together, since a parcel is of one
@@ -469,19 +469,19 @@ int pathprof_store_host_parcel(struct pathprof_store *store, const struct pathpr
 {
 	struct pathprof_parcel parcel = {.host = host->host};
 	struct take t = {.store = store, .parcel = &parcel, .error = error};
-	int code;
+	int r;
 
 	memcpy(parcel.store, host->store, sizeof(parcel.store));
-	code = pp_sql_exec(store, "BEGIN", error);
-	if (code < 0)
-		return code;
-	code = take_host(&t, since_ns, until_ns ? until_ns : INT64_MAX);
-	if (code == 0)
-		code = pp_store_take_names(store, &parcel, error);
+	r = pp_sql_exec(store, "BEGIN", error);
+	if (r < 0)
+		return r;
+	r = take_host(&t, since_ns, until_ns ? until_ns : INT64_MAX);
+	if (r == 0)
+		r = pp_store_take_names(store, &parcel, error);
 	pp_sql_exec(store, "ROLLBACK", NULL);
-	if (code < 0) {
+	if (r < 0) {
 		pathprof_parcel_release(&parcel);
-		return code;
+		return r;
 	}
 	fold_windows(&parcel);
 	*ret_parcel = parcel;
@@ -498,10 +498,10 @@ struct slots {
 
 static int tell_slot(struct slots *slots)
 {
-	int code = slots->row.window_cnt ? slots->fn(slots->context, &slots->row) : 0;
+	int r = slots->row.window_cnt ? slots->fn(slots->context, &slots->row) : 0;
 
 	slots->row = (struct pathprof_slot_row){.window_cnt = 0};
-	return code;
+	return r;
 }
 
 static int take_slot_window(struct pp_query *q, struct pp_row *row, void *take_context,
@@ -514,14 +514,14 @@ static int take_slot_window(struct pp_query *q, struct pp_row *row, void *take_c
 		.end_ns = pp_row_int(row, 2, 0, INT64_MAX),
 	};
 	int64_t slot_s = pathprof_parcel_slot(window.end_ns);
-	int code = pp_row_end(row, q->store, error);
+	int r = pp_row_end(row, q->store, error);
 
-	if (code == 0 && slot_s != slots->row.slot_s)
-		code = tell_slot(slots);
+	if (r == 0 && slot_s != slots->row.slot_s)
+		r = tell_slot(slots);
 	slots->row.slot_s = slot_s;
 	slots->row.window_cnt++;
 	slots->row.digest += pathprof_parcel_window_key(&window);
-	return code;
+	return r;
 }
 
 int pathprof_store_slots(struct pathprof_store *store, const struct pathprof_filter *filter,
@@ -531,15 +531,15 @@ int pathprof_store_slots(struct pathprof_store *store, const struct pathprof_fil
 					      .until_ns = filter ? filter->until_ns : 0};
 	struct slots slots = {.fn = fn, .context = context};
 	struct pp_query q;
-	int code;
+	int r;
 
 	pp_query_begin(&q, store, &times);
 	pp_query_add(&q, "SELECT w.id, w.begin_ns, w.end_ns FROM windows w"
 			 " WHERE w.end_ns >= 0" OWN_WINDOWS);
 	pp_query_add_window_terms(&q);
 	pp_query_add(&q, " ORDER BY w.end_ns");
-	code = pp_query_run(&q, 0, take_slot_window, &slots, error);
-	return code ? code : tell_slot(&slots);
+	r = pp_query_run(&q, 0, take_slot_window, &slots, error);
+	return r ? r : tell_slot(&slots);
 }
 
 int pathprof_store_is_of_this_boot(struct pathprof_store *store, bool *ret_is,
@@ -547,16 +547,16 @@ int pathprof_store_is_of_this_boot(struct pathprof_store *store, bool *ret_is,
 {
 	sqlite3_stmt *stmt = NULL;
 	char boot[64];
-	int code = pp_sql_get(store, PP_STMT_BOOT_FIND, &stmt, error);
+	int r = pp_sql_get(store, PP_STMT_BOOT_FIND, &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	pp_store_read_boot_id(boot, sizeof(boot));
 	pp_sql_bind_text(stmt, 1, boot);
-	code = pp_sql_step(store, stmt, error);
+	r = pp_sql_step(store, stmt, error);
 	sqlite3_reset(stmt);
-	if (code < 0)
-		return code;
-	*ret_is = code > 0;
+	if (r < 0)
+		return r;
+	*ret_is = r > 0;
 	return 0;
 }

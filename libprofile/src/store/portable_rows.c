@@ -20,13 +20,13 @@ static int bind_build(struct pathprof_store *store, enum pp_stmt which,
 		      struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code;
+	int r;
 
 	if (id->len_bytes > PATHPROF_BUILD_ID_MAX)
 		return pathprof_fail(error, -EINVAL, "%s: malformed identity", store->file);
-	code = pp_sql_get(store, which, &stmt, error);
-	if (code < 0)
-		return code;
+	r = pp_sql_get(store, which, &stmt, error);
+	if (r < 0)
+		return r;
 	pp_sql_bind_id(stmt, 1, id);
 	sqlite3_bind_int(stmt, 2, id->kind);
 	*ret_stmt = stmt;
@@ -39,10 +39,10 @@ static int add_row(struct pathprof_store *store, const struct pathprof_build_id 
 		   const struct pathprof_portable_row *row, struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = bind_build(store, PP_STMT_PORTABLE_ADD, id, &stmt, error);
+	int r = bind_build(store, PP_STMT_PORTABLE_ADD, id, &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 3, (int64_t)row->start);
 	sqlite3_bind_int64(stmt, 4, row->length);
 	sqlite3_bind_int64(stmt, 5, row->outcomes);
@@ -56,20 +56,20 @@ int pathprof_store_add_portable(struct pathprof_store *store, const struct pathp
 				const struct pathprof_portable_row *rows, size_t cnt,
 				struct pathprof_error *error)
 {
-	int code = pp_sql_writable(store, error);
+	int r = pp_sql_writable(store, error);
 
-	for (size_t i = 0; code == 0 && i < cnt; i++)
+	for (size_t i = 0; r == 0 && i < cnt; i++)
 		if (rows[i].function_name &&
 		    strnlen(rows[i].function_name, NAME_MAX_BYTES + 1) > NAME_MAX_BYTES)
-			code = pathprof_fail(error, -E2BIG, "%s: a function's name is too long",
-					     store->file);
-	if (code == 0)
-		code = pp_sql_begin(store, error);
-	if (code < 0)
-		return code;
-	for (size_t i = 0; code == 0 && i < cnt; i++)
-		code = add_row(store, id, &rows[i], error);
-	return pp_sql_end(store, code, error);
+			r = pathprof_fail(error, -E2BIG, "%s: a function's name is too long",
+					  store->file);
+	if (r == 0)
+		r = pp_sql_begin(store, error);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; r == 0 && i < cnt; i++)
+		r = add_row(store, id, &rows[i], error);
+	return pp_sql_end(store, r, error);
 }
 
 static int take_portable(struct pathprof_store *store, sqlite3_stmt *stmt,
@@ -85,9 +85,9 @@ static int take_portable(struct pathprof_store *store, sqlite3_stmt *stmt,
 		.place = pp_row_bits(&row, 5),
 		.function_name = pp_row_text(&row, 6),
 	};
-	int code = pp_row_end(&row, store, error);
+	int r = pp_row_end(&row, store, error);
 
-	return code < 0 ? code : fn(context, &out);
+	return r < 0 ? r : fn(context, &out);
 }
 
 int pathprof_store_portable(struct pathprof_store *store, const struct pathprof_build_id *id,
@@ -95,17 +95,17 @@ int pathprof_store_portable(struct pathprof_store *store, const struct pathprof_
 			    struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = bind_build(store, PP_STMT_PORTABLE, id, &stmt, error);
+	int r = bind_build(store, PP_STMT_PORTABLE, id, &stmt, error);
 
-	if (code < 0)
-		return code;
-	while ((code = pp_sql_step(store, stmt, error)) > 0) {
-		code = take_portable(store, stmt, fn, context, error);
-		if (code)
+	if (r < 0)
+		return r;
+	while ((r = pp_sql_step(store, stmt, error)) > 0) {
+		r = take_portable(store, stmt, fn, context, error);
+		if (r)
 			break;
 	}
 	sqlite3_reset(stmt);
-	return code;
+	return r;
 }
 
 /* ---------------------------------------------------------------- functions of a build */
@@ -137,27 +137,27 @@ static int write_keys(struct pathprof_store *store, const struct pathprof_build_
 		      const uint8_t *bytes, size_t len_bytes, struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = bind_build(store, PP_STMT_FUNCTION_KEYS_SET, id, &stmt, error);
+	int r = bind_build(store, PP_STMT_FUNCTION_KEYS_SET, id, &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_blob64(stmt, 3, bytes, len_bytes, SQLITE_STATIC);
-	code = pp_sql_run(store, stmt, error);
-	if (code == 0 && !sqlite3_changes(store->db))
-		code = pathprof_fail(error, -ENOENT, "%s: the build is not in this store",
-				     store->file);
-	return code;
+	r = pp_sql_run(store, stmt, error);
+	if (r == 0 && !sqlite3_changes(store->db))
+		r = pathprof_fail(error, -ENOENT, "%s: the build is not in this store",
+				  store->file);
+	return r;
 }
 
 int pathprof_store_set_function_keys(struct pathprof_store *store,
 				     const struct pathprof_build_id *id, const uint64_t *keys,
 				     size_t cnt, struct pathprof_error *error)
 {
-	int code = pp_sql_writable(store, error);
+	int r = pp_sql_writable(store, error);
 	uint8_t *bytes;
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	if (cnt > PATHPROF_FUNCTION_KEYS_MAX)
 		return pathprof_fail(error, -E2BIG, "%s: more functions than are kept",
 				     store->file);
@@ -168,9 +168,9 @@ int pathprof_store_set_function_keys(struct pathprof_store *store,
 		return pathprof_fail(error, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < cnt; i++)
 		put_key(bytes + i * KEY_BYTES, keys[i]);
-	code = write_keys(store, id, bytes, cnt * KEY_BYTES, error);
+	r = write_keys(store, id, bytes, cnt * KEY_BYTES, error);
 	free(bytes);
-	return code;
+	return r;
 }
 
 static int take_keys(struct pathprof_store *store, sqlite3_stmt *stmt, uint64_t **ret_keys,
@@ -204,18 +204,18 @@ int pathprof_store_function_keys(struct pathprof_store *store, const struct path
 				 uint64_t **ret_keys, size_t *ret_cnt, struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = bind_build(store, PP_STMT_FUNCTION_KEYS_GET, id, &stmt, error);
+	int r = bind_build(store, PP_STMT_FUNCTION_KEYS_GET, id, &stmt, error);
 
-	if (code < 0)
-		return code;
-	code = pp_sql_step(store, stmt, error);
-	if (code == 0)
-		code = pathprof_fail(error, -ENOENT,
-				     "%s: the functions of this build are not known", store->file);
-	else if (code > 0)
-		code = take_keys(store, stmt, ret_keys, ret_cnt, error);
+	if (r < 0)
+		return r;
+	r = pp_sql_step(store, stmt, error);
+	if (r == 0)
+		r = pathprof_fail(error, -ENOENT, "%s: the functions of this build are not known",
+				  store->file);
+	else if (r > 0)
+		r = take_keys(store, stmt, ret_keys, ret_cnt, error);
 	sqlite3_reset(stmt);
-	return code;
+	return r;
 }
 
 int pp_store_known_functions(struct pathprof_store *store, const struct pathprof_build_id *id,
@@ -224,10 +224,10 @@ int pp_store_known_functions(struct pathprof_store *store, const struct pathprof
 	struct pathprof_error why = {""};
 	uint64_t *keys = NULL;
 	size_t cnt = 0;
-	int code = pathprof_store_function_keys(store, id, &keys, &cnt, &why);
+	int r = pathprof_store_function_keys(store, id, &keys, &cnt, &why);
 
-	if (code < 0 && code != -ENOENT)
-		return pathprof_fail(error, code, "%s", why.text);
+	if (r < 0 && r != -ENOENT)
+		return pathprof_fail(error, r, "%s", why.text);
 	*ret_keys = keys;
 	*ret_cnt = cnt;
 	return 0;
@@ -253,27 +253,27 @@ static int copy_keys(struct pathprof_store *to, struct pathprof_store *from,
 {
 	uint64_t *keys = NULL;
 	size_t cnt = 0;
-	int code = pp_store_known_functions(from, id, &keys, &cnt, error);
+	int r = pp_store_known_functions(from, id, &keys, &cnt, error);
 
-	if (code == 0 && keys)
-		code = pathprof_store_set_function_keys(to, id, keys, cnt, error);
+	if (r == 0 && keys)
+		r = pathprof_store_set_function_keys(to, id, keys, cnt, error);
 	free(keys);
 	/* of no path that was selected */
-	return code == -ENOENT ? 0 : code;
+	return r == -ENOENT ? 0 : r;
 }
 
 int pp_store_copy_portable(struct pathprof_store *to, struct pathprof_store *from,
 			   const struct pathprof_build_id *id, struct pathprof_error *error)
 {
 	struct copying copying = {.to = to, .id = id, .error = error};
-	int code = pp_sql_begin(to, error);
+	int r = pp_sql_begin(to, error);
 
-	if (code < 0)
-		return code;
-	code = pathprof_store_portable(from, id, copy_row, &copying, error);
-	if (code == 0)
-		code = copy_keys(to, from, id, error);
-	return pp_sql_end(to, code, error);
+	if (r < 0)
+		return r;
+	r = pathprof_store_portable(from, id, copy_row, &copying, error);
+	if (r == 0)
+		r = copy_keys(to, from, id, error);
+	return pp_sql_end(to, r, error);
 }
 
 /* ---------------------------------------------------------------- builds before one */
@@ -287,11 +287,11 @@ static int take_earlier(struct pathprof_store *store, sqlite3_stmt *stmt,
 		.last_from_ns = pp_row_int(&row, 2, INT64_MIN, INT64_MAX),
 		.last_until_ns = pp_row_int(&row, 3, INT64_MIN, INT64_MAX),
 	};
-	int code;
+	int r;
 
 	pp_row_id(&row, 0, &out.binary_id);
-	code = pp_row_end(&row, store, error);
-	return code < 0 ? code : fn(context, &out);
+	r = pp_row_end(&row, store, error);
+	return r < 0 ? r : fn(context, &out);
 }
 
 int pathprof_store_earlier_builds(struct pathprof_store *store, const struct pathprof_build_id *id,
@@ -299,16 +299,16 @@ int pathprof_store_earlier_builds(struct pathprof_store *store, const struct pat
 				  void *context, struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = bind_build(store, PP_STMT_EARLIER_BUILDS, id, &stmt, error);
+	int r = bind_build(store, PP_STMT_EARLIER_BUILDS, id, &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	pp_sql_bind_text(stmt, 3, name);
-	while ((code = pp_sql_step(store, stmt, error)) > 0) {
-		code = take_earlier(store, stmt, fn, context, error);
-		if (code)
+	while ((r = pp_sql_step(store, stmt, error)) > 0) {
+		r = take_earlier(store, stmt, fn, context, error);
+		if (r)
 			break;
 	}
 	sqlite3_reset(stmt);
-	return code;
+	return r;
 }

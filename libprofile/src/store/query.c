@@ -66,9 +66,9 @@ static int take_path(struct pp_query *q, struct pp_row *row, void *take_context,
 	};
 	pp_row_id(row, 1, &out.binary_id);
 	out.share = share_of(out.weight, pp_row_weight(row, 9));
-	int code = pp_row_end(row, q->store, error);
-	if (code < 0)
-		return code;
+	int r = pp_row_end(row, q->store, error);
+	if (r < 0)
+		return r;
 	return view->fn(view->context, &out);
 }
 
@@ -124,8 +124,8 @@ static int take_edge(struct pp_query *q, struct pp_row *row, void *take_context,
 	pp_row_id(row, 0, &out.from_id);
 	pp_row_id(row, 3, &out.to_id);
 	out.share = share_of(out.weight, pp_row_weight(row, 10));
-	int code = pp_row_end(row, q->store, error);
-	return code < 0 ? code : view->fn(view->context, &out);
+	int r = pp_row_end(row, q->store, error);
+	return r < 0 ? r : view->fn(view->context, &out);
 }
 
 int pathprof_store_edges(struct pathprof_store *store, const struct pathprof_filter *filter,
@@ -178,8 +178,8 @@ static int take_binary(struct pp_query *q, struct pp_row *row, void *take_contex
 	};
 	pp_row_id(row, 1, &out.binary_id);
 	out.share = share_of(out.weight, pp_row_weight(row, 8));
-	int code = pp_row_end(row, q->store, error);
-	return code < 0 ? code : view->fn(view->context, &out);
+	int r = pp_row_end(row, q->store, error);
+	return r < 0 ? r : view->fn(view->context, &out);
 }
 
 /* ---------------------------------------------------------------- files behind binaries */
@@ -200,8 +200,8 @@ static int take_file(struct pp_query *q, struct pp_row *row, void *take_context,
 		.windows = pp_row_count(row, 5),
 	};
 	pp_row_id(row, 0, &out.binary_id);
-	int code = pp_row_end(row, q->store, error);
-	return code < 0 ? code : view->fn(view->context, &out);
+	int r = pp_row_end(row, q->store, error);
+	return r < 0 ? r : view->fn(view->context, &out);
 }
 
 int pathprof_store_files(struct pathprof_store *store, const struct pathprof_filter *filter,
@@ -237,17 +237,17 @@ int pathprof_store_knows_build(struct pathprof_store *store, const struct pathpr
 			       bool *ret_knows, struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(store, PP_STMT_BINARY_FIND, &stmt, error);
+	int r = pp_sql_get(store, PP_STMT_BINARY_FIND, &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_blob(stmt, 1, id->bytes, id->len_bytes, SQLITE_STATIC);
 	sqlite3_bind_int64(stmt, 2, id->kind);
-	code = pp_sql_step(store, stmt, error);
+	r = pp_sql_step(store, stmt, error);
 	sqlite3_reset(stmt);
-	if (code < 0)
-		return code;
-	*ret_knows = code > 0;
+	if (r < 0)
+		return r;
+	*ret_knows = r > 0;
 	return 0;
 }
 
@@ -306,8 +306,8 @@ static int take_process(struct pp_query *q, struct pp_row *row, void *take_conte
 		.boot = pp_row_text(row, 13),
 	};
 	out.share = share_of(out.weight, pp_row_weight(row, 11));
-	int code = pp_row_end(row, q->store, error);
-	return code < 0 ? code : view->fn(view->context, &out);
+	int r = pp_row_end(row, q->store, error);
+	return r < 0 ? r : view->fn(view->context, &out);
 }
 
 int pathprof_store_processes(struct pathprof_store *store, const struct pathprof_filter *filter,
@@ -352,24 +352,24 @@ static int take_reasons(struct pathprof_store *store, enum pp_stmt which, int64_
 			uint64_t *counts, int64_t cnt, struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(store, which, &stmt, error);
+	int r = pp_sql_get(store, which, &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, window);
-	while ((code = pp_sql_step(store, stmt, error)) > 0) {
+	while ((r = pp_sql_step(store, stmt, error)) > 0) {
 		struct pp_row row = PP_ROW(stmt);
 		int64_t reason = pp_row_int(&row, 0, 0, INT64_MAX);
 		uint64_t count = pp_row_count(&row, 1);
 
-		code = pp_row_end(&row, store, error);
-		if (code < 0)
+		r = pp_row_end(&row, store, error);
+		if (r < 0)
 			break;
 		if (reason < cnt)
 			counts[reason] = count;
 	}
 	sqlite3_reset(stmt);
-	return code;
+	return r;
 }
 
 static void take_totals(struct pp_row *row, int column, struct pathprof_totals *ret_totals)
@@ -408,15 +408,15 @@ static int take_window(struct pp_query *q, struct pp_row *row, void *take_contex
 	out.has_segments = lost >= 0 || pp_row_int(row, 21, 0, 1) != 0;
 	out.segments_lost = lost > 0 ? (uint64_t)lost : 0;
 	take_totals(row, 6, &out.totals);
-	int code = pp_row_end(row, q->store, error);
-	if (code == 0)
-		code = take_reasons(q->store, PP_STMT_WINDOW_ENDS, out.id, out.totals.ends,
-				    PATHPROF_END_CNT, error);
-	if (code == 0)
-		code = take_reasons(q->store, PP_STMT_WINDOW_DROPS, out.id, out.totals.drops,
-				    PATHPROF_DROP_CNT, error);
+	int r = pp_row_end(row, q->store, error);
+	if (r == 0)
+		r = take_reasons(q->store, PP_STMT_WINDOW_ENDS, out.id, out.totals.ends,
+				 PATHPROF_END_CNT, error);
+	if (r == 0)
+		r = take_reasons(q->store, PP_STMT_WINDOW_DROPS, out.id, out.totals.drops,
+				 PATHPROF_DROP_CNT, error);
 	view->cnt++;
-	return code < 0 ? code : view->fn(view->context, &out);
+	return r < 0 ? r : view->fn(view->context, &out);
 }
 
 static int list_windows(struct window_view *view, struct pathprof_store *store,
@@ -439,9 +439,9 @@ int pathprof_store_windows(struct pathprof_store *store, const struct pathprof_f
 			   pathprof_window_row_fn *fn, void *context, struct pathprof_error *error)
 {
 	struct window_view view = {.fn = fn, .context = context, .now_ns = pp_realtime_ns()};
-	int code = list_windows(&view, store, filter, false, error);
+	int r = list_windows(&view, store, filter, false, error);
 
-	return code ? code : list_windows(&view, store, filter, true, error);
+	return r ? r : list_windows(&view, store, filter, true, error);
 }
 
 /* ---------------------------------------------------------------- status and generated code */
@@ -451,29 +451,29 @@ int pathprof_store_status(struct pathprof_store *store, char **ret_json,
 {
 	sqlite3_stmt *stmt = NULL;
 	char *json = NULL;
-	int code = pp_sql_get(store, PP_STMT_STATUS_GET, &stmt, error);
+	int r = pp_sql_get(store, PP_STMT_STATUS_GET, &stmt, error);
 
-	if (code < 0)
-		return code;
-	code = pp_sql_step(store, stmt, error);
-	if (code == 0)
-		code = pathprof_fail(error, -ENOENT, "%s: no daemon has written its status yet",
-				     store->file);
-	if (code > 0) {
+	if (r < 0)
+		return r;
+	r = pp_sql_step(store, stmt, error);
+	if (r == 0)
+		r = pathprof_fail(error, -ENOENT, "%s: no daemon has written its status yet",
+				  store->file);
+	if (r > 0) {
 		struct pp_row row = PP_ROW(stmt);
 		const char *text = pp_row_text(&row, 0);
 
-		code = pp_row_end(&row, store, error);
-		if (code == 0) {
+		r = pp_row_end(&row, store, error);
+		if (r == 0) {
 			json = strdup(text);
 			if (!json)
-				code = pathprof_fail(error, -ENOMEM, "out of memory");
+				r = pathprof_fail(error, -ENOMEM, "out of memory");
 		}
 	}
 	sqlite3_reset(stmt);
-	if (code == 0)
+	if (r == 0)
 		*ret_json = json;
-	return code;
+	return r;
 }
 
 static int take_symbol(sqlite3_stmt *stmt, uint64_t offset, char *name, size_t name_size,
@@ -504,9 +504,9 @@ int pathprof_store_jit_symbol(struct pathprof_store *store, const struct pathpro
 
 	if (!name_size || id->len_bytes > PATHPROF_BUILD_ID_MAX)
 		return -EINVAL;
-	int code = pp_sql_get(store, PP_STMT_JIT_FIND, &stmt, NULL);
-	if (code < 0)
-		return code;
+	int r = pp_sql_get(store, PP_STMT_JIT_FIND, &stmt, NULL);
+	if (r < 0)
+		return r;
 	/*
 	 * The order of signed starts is the order of unsigned ones within each half of the address
 	 * space, and no symbol lies across the halves.
@@ -515,8 +515,8 @@ int pathprof_store_jit_symbol(struct pathprof_store *store, const struct pathpro
 	sqlite3_bind_int(stmt, 2, id->kind);
 	sqlite3_bind_int64(stmt, 3, (int64_t)offset);
 	/* One that ends before the offset may lie within one that does not. */
-	while (found == -ENOENT && (code = pp_sql_step(store, stmt, NULL)) > 0)
+	while (found == -ENOENT && (r = pp_sql_step(store, stmt, NULL)) > 0)
 		found = take_symbol(stmt, offset, name, name_size, ret_start);
 	sqlite3_reset(stmt);
-	return code < 0 ? code : found;
+	return r < 0 ? r : found;
 }

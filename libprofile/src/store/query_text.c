@@ -286,20 +286,20 @@ int pp_query_run(struct pp_query *q, int64_t site, pp_query_row_fn *take, void *
 		 struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_prepare(q->store, q->sql, &stmt, error);
+	int r = pp_sql_prepare(q->store, q->sql, &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	bind(q, stmt);
 	if (site)
 		sqlite3_bind_int64(stmt, P_SITE, site);
-	while ((code = pp_sql_step(q->store, stmt, error)) > 0) {
+	while ((r = pp_sql_step(q->store, stmt, error)) > 0) {
 		struct pp_row row = PP_ROW(stmt);
 
-		code = take(q, &row, take_context, error);
-		if (code)
+		r = take(q, &row, take_context, error);
+		if (r)
 			break;
 	}
 	sqlite3_finalize(stmt);
-	return code;
+	return r;
 }

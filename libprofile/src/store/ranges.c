@@ -44,7 +44,7 @@ struct range_write {
 static int find_binary(struct range_write *w, const struct pathprof_build_id *id, int64_t *ret_row)
 {
 	struct range_binary *add;
-	int code;
+	int r;
 
 	for (int i = 0; i < KNOWN_CNT; i++) {
 		if (w->known[i].id == id) {
@@ -54,10 +54,10 @@ static int find_binary(struct range_write *w, const struct pathprof_build_id *id
 	}
 	add = &w->known[w->known_cnt++ % KNOWN_CNT];
 	*add = (struct range_binary){NULL, 0};
-	code = pp_store_binary(w->store, id, "", w->window, ret_row, w->error);
-	if (code == 0)
+	r = pp_store_binary(w->store, id, "", w->window, ret_row, w->error);
+	if (r == 0)
 		*add = (struct range_binary){id, *ret_row};
-	return code;
+	return r;
 }
 
 /* As its row of range_counts. */
@@ -87,15 +87,15 @@ static int fill_row(struct range_write *w, const struct pathprof_range_row *rang
 		    struct range_row *ret_row)
 {
 	int64_t from = 0, to = 0;
-	int code = find_binary(w, range->from_id, &from);
+	int r = find_binary(w, range->from_id, &from);
 
 	*ret_row = (struct range_row){.last = (int64_t)range->last, .count = (int64_t)range->count};
-	if (code == 0)
-		code = find_binary(w, range->to_id, &to);
-	if (code == 0)
-		code = pp_store_edge(w->store, w->window, from, range->from, to, range->start,
-				     &ret_row->edge, w->error);
-	return code;
+	if (r == 0)
+		r = find_binary(w, range->to_id, &to);
+	if (r == 0)
+		r = pp_store_edge(w->store, w->window, from, range->from, to, range->start,
+				  &ret_row->edge, w->error);
+	return r;
 }
 
 static int write_ranges(struct range_write *w, const struct pathprof_ranges *ranges,
@@ -108,12 +108,12 @@ static int write_ranges(struct range_write *w, const struct pathprof_ranges *ran
 				    rows,
 				    ranges->cnt,
 				    sizeof(*rows)};
-	int code = 0;
+	int r = 0;
 
-	for (size_t i = 0; code == 0 && i < ranges->cnt; i++)
-		code = fill_row(w, &ranges->rows[i], &rows[i]);
-	if (code < 0)
-		return code;
+	for (size_t i = 0; r == 0 && i < ranges->cnt; i++)
+		r = fill_row(w, &ranges->rows[i], &rows[i]);
+	if (r < 0)
+		return r;
 	qsort(rows, ranges->cnt, sizeof(*rows), compare_rows);
 	return pp_sql_add_rows(w->store, &add, w->window, w->error);
 }
@@ -121,10 +121,10 @@ static int write_ranges(struct range_write *w, const struct pathprof_ranges *ran
 static int mark_window(struct range_write *w)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(w->store, PP_STMT_RANGED_WINDOW_ADD, &stmt, w->error);
+	int r = pp_sql_get(w->store, PP_STMT_RANGED_WINDOW_ADD, &stmt, w->error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, w->window);
 	return pp_sql_run(w->store, stmt, w->error);
 }
@@ -134,24 +134,24 @@ int pathprof_store_add_ranges(struct pathprof_store *store, int64_t window,
 {
 	struct range_write w = {.store = store, .error = error, .window = window};
 	struct range_row *rows;
-	int code = pp_sql_writable(store, error);
+	int r = pp_sql_writable(store, error);
 
-	if (code == 0)
-		code = check_ranges(store, ranges, error);
-	if (code == 0)
-		code = pp_sql_begin(store, error);
-	if (code < 0)
-		return code;
+	if (r == 0)
+		r = check_ranges(store, ranges, error);
+	if (r == 0)
+		r = pp_sql_begin(store, error);
+	if (r < 0)
+		return r;
 	rows = calloc(ranges->cnt + 1, sizeof(*rows));
 	if (!rows)
 		return pp_sql_end(store, pathprof_fail(error, -ENOMEM, "out of memory"), error);
-	code = mark_window(&w);
-	if (code == 0)
-		code = write_ranges(&w, ranges, rows);
+	r = mark_window(&w);
+	if (r == 0)
+		r = write_ranges(&w, ranges, rows);
 	free(rows);
-	if (code < 0)
+	if (r < 0)
 		pp_id_cache_clear(&store->edges);
-	return pp_sql_end(store, code, error);
+	return pp_sql_end(store, r, error);
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -183,12 +183,12 @@ static int take_range(struct pp_query *q, struct pp_row *row, void *context,
 					       .last = pp_row_bits(row, 6),
 					       .count = pp_row_count(row, 7),
 					       .is_counted = pp_row_count(row, 8)};
-	int code;
+	int r;
 
 	pp_row_id(row, 0, &from_id);
 	pp_row_id(row, 2, &to_id);
-	code = pp_row_end(row, q->store, error);
-	return code < 0 ? code : view->fn(view->context, &out);
+	r = pp_row_end(row, q->store, error);
+	return r < 0 ? r : view->fn(view->context, &out);
 }
 
 /* How many windows there are whose ranges are not known. */
@@ -209,10 +209,10 @@ int pathprof_store_ranges(struct pathprof_store *store, const struct pathprof_fi
 {
 	struct range_view view = {.fn = fn, .context = context};
 	struct pp_query q;
-	int code = count_unknown(store, filter, &view, error);
+	int r = count_unknown(store, filter, &view, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	if (view.unknown_cnt)
 		return -ENODATA;
 	pp_query_begin(&q, store, filter);

@@ -133,14 +133,14 @@ static const char temp_tables[] =
 static int one_transaction(struct pathprof_store *store, const char *first, const char *second,
 			   struct pathprof_error *error)
 {
-	int code = pp_sql_begin(store, error);
+	int r = pp_sql_begin(store, error);
 
-	if (code < 0)
-		return code;
-	code = pp_sql_exec(store, first, error);
-	if (code == 0)
-		code = pp_sql_exec(store, second, error);
-	return pp_sql_end(store, code, error);
+	if (r < 0)
+		return r;
+	r = pp_sql_exec(store, first, error);
+	if (r == 0)
+		r = pp_sql_exec(store, second, error);
+	return pp_sql_end(store, r, error);
 }
 
 static int count_windows(struct pathprof_store *store, int64_t *ret_cnt,
@@ -165,14 +165,14 @@ static int settled_bytes(struct pathprof_store *store, uint64_t *ret_bytes,
 {
 	int64_t pages = 0, free_pages = 0, page_bytes = 0;
 	uint64_t shm_bytes = pp_store_file_bytes(store, "-shm");
-	int code = pp_sql_number(store, "PRAGMA page_count", &pages, error);
+	int r = pp_sql_number(store, "PRAGMA page_count", &pages, error);
 
-	if (code == 0)
-		code = pp_sql_number(store, "PRAGMA freelist_count", &free_pages, error);
-	if (code == 0)
-		code = pp_sql_number(store, "PRAGMA page_size", &page_bytes, error);
-	if (code < 0)
-		return code;
+	if (r == 0)
+		r = pp_sql_number(store, "PRAGMA freelist_count", &free_pages, error);
+	if (r == 0)
+		r = pp_sql_number(store, "PRAGMA page_size", &page_bytes, error);
+	if (r < 0)
+		return r;
 	/* A damaged header may say anything. */
 	if (free_pages < 0 || free_pages > pages)
 		free_pages = 0;
@@ -184,15 +184,15 @@ static int settled_bytes(struct pathprof_store *store, uint64_t *ret_bytes,
 static int vacuum(struct pathprof_store *store, struct pathprof_error *error)
 {
 	int64_t before = 0, after = 0;
-	int code = pp_sql_number(store, "PRAGMA freelist_count", &after, error);
+	int r = pp_sql_number(store, "PRAGMA freelist_count", &after, error);
 
-	while (code == 0 && after > 0 && after != before) {
+	while (r == 0 && after > 0 && after != before) {
 		before = after;
-		code = pp_sql_exec(store, "PRAGMA incremental_vacuum(4096)", error);
-		if (code == 0)
-			code = pp_sql_number(store, "PRAGMA freelist_count", &after, error);
+		r = pp_sql_exec(store, "PRAGMA incremental_vacuum(4096)", error);
+		if (r == 0)
+			r = pp_sql_number(store, "PRAGMA freelist_count", &after, error);
 	}
-	return code;
+	return r;
 }
 
 /* ---------------------------------------------------------------- removing */
@@ -207,14 +207,14 @@ static int remove_some(struct pathprof_store *store, const char *which,
 int pp_store_remove_windows(struct pathprof_store *store, const char *which,
 			    struct pathprof_error *error)
 {
-	int code = pp_sql_exec(store, temp_tables, error);
+	int r = pp_sql_exec(store, temp_tables, error);
 
-	if (code == 0)
-		code = pp_sql_exec(store, which, error);
-	if (code == 0)
-		code = pp_sql_exec(store, remove_batch, error);
+	if (r == 0)
+		r = pp_sql_exec(store, which, error);
+	if (r == 0)
+		r = pp_sql_exec(store, remove_batch, error);
 	pp_store_forget_ids(store);
-	return code;
+	return r;
 }
 
 static int remove_old(struct pathprof_store *store, int64_t max_age_ns,
@@ -222,23 +222,23 @@ static int remove_old(struct pathprof_store *store, int64_t max_age_ns,
 {
 	char which[160], messages[320];
 	int64_t before = 0, after = -1;
-	int code = count_windows(store, &before, error);
+	int r = count_windows(store, &before, error);
 
 	int64_t now_ns = pp_realtime_ns();
 	snprintf(which, sizeof(which),
 		 "INSERT INTO temp.gone_windows SELECT id FROM windows WHERE end_ns < %lld"
 		 " ORDER BY end_ns LIMIT %d",
 		 (long long)(now_ns - max_age_ns), BATCH_WINDOWS_MAX);
-	while (code == 0 && before != after) {
+	while (r == 0 && before != after) {
 		after = before;
-		code = remove_some(store, which, error);
-		if (code == 0)
-			code = count_windows(store, &before, error);
+		r = remove_some(store, which, error);
+		if (r == 0)
+			r = count_windows(store, &before, error);
 	}
 	snprintf(messages, sizeof(messages),
 		 "DELETE FROM messages WHERE time_ns < %lld AND id NOT IN " PP_MESSAGES_OF_FIRING,
 		 (long long)(now_ns - max_age_ns));
-	return code ? code : pp_sql_exec(store, messages, error);
+	return r ? r : pp_sql_exec(store, messages, error);
 }
 
 /* Half of what would suffice if all windows had the same size, so that not one too many goes. */
@@ -255,9 +255,9 @@ static int64_t windows_at_once(uint64_t bytes, uint64_t max_bytes, int64_t windo
 /* Rows that no window left refers to go, and the room of all that went is given back. */
 static int free_room(struct pathprof_store *store, struct pathprof_error *error)
 {
-	int code = one_transaction(store, remove_unnamed, "", error);
+	int r = one_transaction(store, remove_unnamed, "", error);
 
-	return code ? code : vacuum(store, error);
+	return r ? r : vacuum(store, error);
 }
 
 static int remove_large(struct pathprof_store *store, uint64_t max_bytes,
@@ -268,14 +268,14 @@ static int remove_large(struct pathprof_store *store, uint64_t max_bytes,
 	char which[128];
 
 	for (;; window_cnt_before = window_cnt) {
-		int code = free_room(store, error);
+		int r = free_room(store, error);
 
-		if (code == 0)
-			code = settled_bytes(store, &bytes, error);
-		if (code == 0)
-			code = count_windows(store, &window_cnt, error);
-		if (code < 0 || bytes <= max_bytes)
-			return code;
+		if (r == 0)
+			r = settled_bytes(store, &bytes, error);
+		if (r == 0)
+			r = count_windows(store, &window_cnt, error);
+		if (r < 0 || bytes <= max_bytes)
+			return r;
 		if (!window_cnt)
 			return pathprof_fail(error, -ENOSPC,
 					     "%s: the bound of %llu bytes is below what an empty "
@@ -289,21 +289,21 @@ static int remove_large(struct pathprof_store *store, uint64_t max_bytes,
 			 "INSERT INTO temp.gone_windows SELECT id FROM windows ORDER BY id LIMIT"
 			 " %lld",
 			 (long long)windows_at_once(bytes, max_bytes, window_cnt));
-		code = remove_some(store, which, error);
-		if (code < 0)
-			return code;
+		r = remove_some(store, which, error);
+		if (r < 0)
+			return r;
 	}
 }
 
 static int retain(struct pathprof_store *store, const struct pathprof_retention *retention,
 		  struct pathprof_error *error)
 {
-	int code = pp_sql_exec(store, temp_tables, error);
+	int r = pp_sql_exec(store, temp_tables, error);
 
-	if (code == 0 && retention->max_age_ns > 0)
-		code = remove_old(store, retention->max_age_ns, error);
-	if (code < 0)
-		return code;
+	if (r == 0 && retention->max_age_ns > 0)
+		r = remove_old(store, retention->max_age_ns, error);
+	if (r < 0)
+		return r;
 	return retention->max_bytes ? remove_large(store, retention->max_bytes, error)
 				    : free_room(store, error);
 }
@@ -315,12 +315,12 @@ static int anything_to_do(struct pathprof_store *store, const struct pathprof_re
 {
 	int64_t oldest_ns = INT64_MAX;
 	uint64_t bytes = 0;
-	int code = pp_sql_number(store,
-				 "SELECT coalesce(min(end_ns), 9223372036854775807) FROM windows",
-				 &oldest_ns, error);
+	int r = pp_sql_number(store,
+			      "SELECT coalesce(min(end_ns), 9223372036854775807) FROM windows",
+			      &oldest_ns, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	int64_t now_ns = pp_realtime_ns();
 	pathprof_store_size(store, &bytes);
 	*ret_todo = (retention->max_age_ns > 0 && oldest_ns < now_ns - retention->max_age_ns) ||
@@ -333,24 +333,24 @@ int pathprof_store_retain(struct pathprof_store *store, const struct pathprof_re
 {
 	int64_t before = 0, after = 0;
 	bool todo = false;
-	int code = pp_sql_writable(store, error);
+	int r = pp_sql_writable(store, error);
 
-	if (code == 0)
-		code = anything_to_do(store, retention, &todo, error);
-	if (code == 0)
-		code = count_windows(store, &before, error);
-	if (code == 0 && todo) {
-		code = pp_sql_exec(store, "PRAGMA foreign_keys=OFF", error);
-		if (code == 0)
-			code = retain(store, retention, error);
-		int on = pp_sql_exec(store, "PRAGMA foreign_keys=ON", code ? NULL : error);
-		code = code ? code : on;
+	if (r == 0)
+		r = anything_to_do(store, retention, &todo, error);
+	if (r == 0)
+		r = count_windows(store, &before, error);
+	if (r == 0 && todo) {
+		r = pp_sql_exec(store, "PRAGMA foreign_keys=OFF", error);
+		if (r == 0)
+			r = retain(store, retention, error);
+		int on = pp_sql_exec(store, "PRAGMA foreign_keys=ON", r ? NULL : error);
+		r = r ? r : on;
 		pp_store_forget_ids(store);
 		pp_store_checkpoint(store);
 	}
-	if (code == 0)
-		code = count_windows(store, &after, error);
-	if (code == 0 && ret_windows_removed)
+	if (r == 0)
+		r = count_windows(store, &after, error);
+	if (r == 0 && ret_windows_removed)
 		*ret_windows_removed = (uint64_t)(before - after);
-	return code;
+	return r;
 }

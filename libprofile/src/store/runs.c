@@ -51,11 +51,11 @@ struct run_write {
 static int piece_id(struct run_write *w, const struct pathprof_piece *piece, int64_t *ret_id)
 {
 	if (!w->binary || !pathprof_build_id_equal(&w->binary_id, &piece->binary_id)) {
-		int code = pp_store_binary(w->store, &piece->binary_id, piece->binary_name,
-					   w->window, &w->binary, w->error);
+		int r = pp_store_binary(w->store, &piece->binary_id, piece->binary_name, w->window,
+					&w->binary, w->error);
 
-		if (code < 0)
-			return code;
+		if (r < 0)
+			return r;
 		w->binary_id = piece->binary_id;
 	}
 	return pp_store_path(w->store, w->window, w->binary, piece->start, piece->length,
@@ -65,10 +65,10 @@ static int piece_id(struct run_write *w, const struct pathprof_piece *piece, int
 static int write_note(struct run_write *w, const char *note)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(w->store, PP_STMT_WINDOW_NOTE_ADD, &stmt, w->error);
+	int r = pp_sql_get(w->store, PP_STMT_WINDOW_NOTE_ADD, &stmt, w->error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, w->window);
 	pp_sql_bind_text(stmt, 2, note);
 	return pp_sql_run(w->store, stmt, w->error);
@@ -78,12 +78,12 @@ static int write_piece(struct run_write *w, const struct pathprof_piece_row *row
 {
 	sqlite3_stmt *stmt = NULL;
 	int64_t id = 0;
-	int code = piece_id(w, &row->piece, &id);
+	int r = piece_id(w, &row->piece, &id);
 
-	if (code == 0)
-		code = pp_sql_get(w->store, PP_STMT_PIECE_COUNT_ADD, &stmt, w->error);
-	if (code < 0)
-		return code;
+	if (r == 0)
+		r = pp_sql_get(w->store, PP_STMT_PIECE_COUNT_ADD, &stmt, w->error);
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, w->window);
 	sqlite3_bind_int64(stmt, 2, id);
 	sqlite3_bind_int64(stmt, 3, (int64_t)row->count);
@@ -94,14 +94,14 @@ static int write_segment(struct run_write *w, const struct pathprof_segment_row 
 {
 	sqlite3_stmt *stmt = NULL;
 	int64_t first = 0, second = 0;
-	int code = piece_id(w, &row->first, &first);
+	int r = piece_id(w, &row->first, &first);
 
-	if (code == 0)
-		code = piece_id(w, &row->second, &second);
-	if (code == 0)
-		code = pp_sql_get(w->store, PP_STMT_SEGMENT_COUNT_ADD, &stmt, w->error);
-	if (code < 0)
-		return code;
+	if (r == 0)
+		r = piece_id(w, &row->second, &second);
+	if (r == 0)
+		r = pp_sql_get(w->store, PP_STMT_SEGMENT_COUNT_ADD, &stmt, w->error);
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, w->window);
 	sqlite3_bind_int64(stmt, 2, first);
 	sqlite3_bind_int64(stmt, 3, second);
@@ -113,23 +113,23 @@ int pathprof_store_add_run(struct pathprof_store *store, int64_t window,
 			   const struct pathprof_run *run, struct pathprof_error *error)
 {
 	struct run_write w = {.store = store, .error = error, .window = window};
-	int code = pp_sql_writable(store, error);
+	int r = pp_sql_writable(store, error);
 
-	if (code == 0)
-		code = check_run(store, run, error);
-	if (code == 0)
-		code = pp_sql_begin(store, error);
-	if (code < 0)
-		return code;
+	if (r == 0)
+		r = check_run(store, run, error);
+	if (r == 0)
+		r = pp_sql_begin(store, error);
+	if (r < 0)
+		return r;
 	if (run->note)
-		code = write_note(&w, run->note);
-	for (size_t i = 0; code == 0 && i < run->piece_cnt; i++)
-		code = write_piece(&w, &run->pieces[i]);
-	for (size_t i = 0; code == 0 && i < run->segment_cnt; i++)
-		code = write_segment(&w, &run->segments[i]);
-	if (code < 0)
+		r = write_note(&w, run->note);
+	for (size_t i = 0; r == 0 && i < run->piece_cnt; i++)
+		r = write_piece(&w, &run->pieces[i]);
+	for (size_t i = 0; r == 0 && i < run->segment_cnt; i++)
+		r = write_segment(&w, &run->segments[i]);
+	if (r < 0)
 		pp_id_cache_clear(&store->paths);
-	return pp_sql_end(store, code, error);
+	return pp_sql_end(store, r, error);
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -138,10 +138,10 @@ int pathprof_store_window_note(struct pathprof_store *store, int64_t window, cha
 			       struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(store, PP_STMT_WINDOW_NOTE_GET, &stmt, error);
+	int r = pp_sql_get(store, PP_STMT_WINDOW_NOTE_GET, &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, window);
 	return pp_sql_text(store, stmt, "the window has no note", ret_note, error);
 }
@@ -170,9 +170,9 @@ static int take_piece(struct pp_query *q, struct pp_row *row, void *context,
 	const struct piece_view *view = context;
 	const struct pathprof_piece_row out = {.piece = pp_row_piece(row, 0),
 					       .count = pp_row_count(row, 6)};
-	int code = pp_row_end(row, q->store, error);
+	int r = pp_row_end(row, q->store, error);
 
-	return code < 0 ? code : view->fn(view->context, &out);
+	return r < 0 ? r : view->fn(view->context, &out);
 }
 
 int pathprof_store_pieces(struct pathprof_store *store, const struct pathprof_filter *filter,

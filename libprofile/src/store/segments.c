@@ -61,16 +61,15 @@ static int fill_row(struct pp_window_write *w, const struct pathprof_segment_cou
 {
 	const struct pathprof_piece_key *first = &segment->first;
 	const struct pathprof_path_count *second = &segment->second;
-	int code = pp_store_piece(w->store, w->window, w->binaries[first->binary], first->start,
-				  first->length, first->outcomes, &ret_row->first, w->error);
+	int r = pp_store_piece(w->store, w->window, w->binaries[first->binary], first->start,
+			       first->length, first->outcomes, &ret_row->first, w->error);
 
-	if (code == 0)
-		code = pp_store_piece(w->store, w->window, w->binaries[second->binary],
-				      second->start, second->length, second->outcomes,
-				      &ret_row->second, w->error);
+	if (r == 0)
+		r = pp_store_piece(w->store, w->window, w->binaries[second->binary], second->start,
+				   second->length, second->outcomes, &ret_row->second, w->error);
 	ret_row->process = w->processes[second->process];
 	ret_row->figures = second;
-	return code;
+	return r;
 }
 
 static int write_rows(struct pp_window_write *w, struct segment_row *rows)
@@ -83,12 +82,12 @@ static int write_rows(struct pp_window_write *w, struct segment_row *rows)
 				    rows,
 				    p->segment_cnt,
 				    sizeof(*rows)};
-	int code = 0;
+	int r = 0;
 
-	for (uint32_t i = 0; code == 0 && i < p->segment_cnt; i++)
-		code = fill_row(w, &p->segments[i], &rows[i]);
-	if (code < 0)
-		return code;
+	for (uint32_t i = 0; r == 0 && i < p->segment_cnt; i++)
+		r = fill_row(w, &p->segments[i], &rows[i]);
+	if (r < 0)
+		return r;
 	qsort(rows, p->segment_cnt, sizeof(*rows), compare_rows);
 	return pp_sql_add_rows(w->store, &add, w->window, w->error);
 }
@@ -96,10 +95,10 @@ static int write_rows(struct pp_window_write *w, struct segment_row *rows)
 static int mark_window(struct pp_window_write *w)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(w->store, PP_STMT_SEGMENTED_WINDOW_ADD, &stmt, w->error);
+	int r = pp_sql_get(w->store, PP_STMT_SEGMENTED_WINDOW_ADD, &stmt, w->error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, w->window);
 	sqlite3_bind_int64(stmt, 2, (int64_t)w->profile->segments_lost);
 	return pp_sql_run(w->store, stmt, w->error);
@@ -108,15 +107,15 @@ static int mark_window(struct pp_window_write *w)
 int pp_window_write_segments(struct pp_window_write *w)
 {
 	struct segment_row *rows = calloc((size_t)w->profile->segment_cnt + 1, sizeof(*rows));
-	int code;
+	int r;
 
 	if (!rows)
 		return pp_window_refuse(w, -ENOMEM, "out of memory");
-	code = mark_window(w);
-	if (code == 0)
-		code = write_rows(w, rows);
+	r = mark_window(w);
+	if (r == 0)
+		r = write_rows(w, rows);
 	free(rows);
-	return code;
+	return r;
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -136,9 +135,9 @@ static int take_segment(struct pp_query *q, struct pp_row *row, void *context,
 						 .weight = pp_row_weight(row, 13),
 						 .squares = pp_row_weight(row, 14),
 						 .weight_squares = pp_row_weight(row, 15)};
-	int code = pp_row_end(row, q->store, error);
+	int r = pp_row_end(row, q->store, error);
 
-	return code < 0 ? code : view->fn(view->context, &out);
+	return r < 0 ? r : view->fn(view->context, &out);
 }
 
 #define SELECT_PIECES                                                                              \

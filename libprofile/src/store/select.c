@@ -53,8 +53,8 @@ static int take_container_path(struct pp_query *q, struct pp_row *row, void *tak
 	};
 	pp_row_id(row, 0, &out.binary_id);
 	pp_row_id(row, 11, &out.program);
-	int code = pp_row_end(row, q->store, error);
-	return code < 0 ? code : view->fn(view->context, &out);
+	int r = pp_row_end(row, q->store, error);
+	return r < 0 ? r : view->fn(view->context, &out);
 }
 
 int pathprof_store_container_paths(struct pathprof_store *store,
@@ -85,9 +85,9 @@ static int take_known_path(struct pathprof_store *store, sqlite3_stmt *stmt,
 		.length = (uint32_t)pp_row_int(&row, 3, 0, 32),
 		.outcomes = pp_row_u32(&row, 4),
 	};
-	int code = pp_row_end(&row, store, error);
+	int r = pp_row_end(&row, store, error);
 
-	return code < 0 ? code : fn(context, &out);
+	return r < 0 ? r : fn(context, &out);
 }
 
 int pathprof_store_known_paths(struct pathprof_store *store, const struct pathprof_build_id *id,
@@ -95,36 +95,36 @@ int pathprof_store_known_paths(struct pathprof_store *store, const struct pathpr
 			       struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code;
+	int r;
 
 	if (id->len_bytes > PATHPROF_BUILD_ID_MAX)
 		return pathprof_fail(error, -EINVAL, "%s: malformed identity", store->file);
-	code = pp_sql_get(store, PP_STMT_KNOWN_PATHS, &stmt, error);
-	if (code < 0)
-		return code;
+	r = pp_sql_get(store, PP_STMT_KNOWN_PATHS, &stmt, error);
+	if (r < 0)
+		return r;
 	pp_sql_bind_id(stmt, 1, id);
 	sqlite3_bind_int(stmt, 2, id->kind);
-	while ((code = pp_sql_step(store, stmt, error)) > 0) {
-		code = take_known_path(store, stmt, id, fn, context, error);
-		if (code)
+	while ((r = pp_sql_step(store, stmt, error)) > 0) {
+		r = take_known_path(store, stmt, id, fn, context, error);
+		if (r)
 			break;
 	}
 	sqlite3_reset(stmt);
-	return code;
+	return r;
 }
 
 int pathprof_store_count_paths(struct pathprof_store *store, int64_t window, uint64_t *ret_cnt,
 			       struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(store, PP_STMT_COUNT_PATHS, &stmt, error);
+	int r = pp_sql_get(store, PP_STMT_COUNT_PATHS, &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, window);
-	code = pp_sql_step(store, stmt, error);
-	if (code > 0)
+	r = pp_sql_step(store, stmt, error);
+	if (r > 0)
 		*ret_cnt = (uint64_t)sqlite3_column_int64(stmt, 0);
 	sqlite3_reset(stmt);
-	return code < 0 ? code : 0;
+	return r < 0 ? r : 0;
 }

@@ -222,9 +222,9 @@ static const char *const texts[PP_STMT_CNT] = {
 /* Rights keep most files from being opened; that too many are open, SQLite knows of the system. */
 static int why_not_open(sqlite3 *db)
 {
-	int code = sqlite3_system_errno(db);
+	int r = sqlite3_system_errno(db);
 
-	return code == EMFILE || code == ENFILE ? -code : -EACCES;
+	return r == EMFILE || r == ENFILE ? -r : -EACCES;
 }
 
 static int errno_of(sqlite3 *db)
@@ -288,17 +288,16 @@ static void make_one_line(char *text)
 
 int pp_sql_fail(struct pathprof_store *store, struct pathprof_error *error, const char *doing)
 {
-	int code = errno_of(store->db);
+	int r = errno_of(store->db);
 	const char *said = sqlite3_errmsg(store->db);
 
 	/* A question may have to write beside the file; a full disk never keeps it from reading. */
-	if (code == -ENOSPC)
+	if (r == -ENOSPC)
 		doing = "cannot write";
-	pathprof_fail(error, code, "%s: %s: %.200s (%s)", store->file, doing, said,
-		      advice_of(code));
+	pathprof_fail(error, r, "%s: %s: %.200s (%s)", store->file, doing, said, advice_of(r));
 	if (error)
 		make_one_line(error->text);
-	return code;
+	return r;
 }
 
 int pp_sql_writable(struct pathprof_store *store, struct pathprof_error *error)
@@ -353,25 +352,25 @@ static bool writes(sqlite3_stmt *stmt)
 
 int pp_sql_step(struct pathprof_store *store, sqlite3_stmt *stmt, struct pathprof_error *error)
 {
-	int code = sqlite3_step(stmt);
+	int r = sqlite3_step(stmt);
 	int still = pp_store_check_still(store, error);
 
 	if (still < 0)
 		return still;
-	if (code == SQLITE_ROW || code == SQLITE_DONE)
-		return code == SQLITE_ROW;
+	if (r == SQLITE_ROW || r == SQLITE_DONE)
+		return r == SQLITE_ROW;
 	return pp_sql_fail(store, error, writes(stmt) ? "cannot write" : "cannot read");
 }
 
 int pp_sql_run(struct pathprof_store *store, sqlite3_stmt *stmt, struct pathprof_error *error)
 {
-	int code;
+	int r;
 
 	do
-		code = pp_sql_step(store, stmt, error);
-	while (code > 0);
+		r = pp_sql_step(store, stmt, error);
+	while (r > 0);
 	sqlite3_reset(stmt);
-	return code;
+	return r;
 }
 
 /* So many rows from `rows` on. */
@@ -379,10 +378,10 @@ static int add_some(struct pathprof_store *store, const struct pp_rows *rows, in
 		    size_t at, size_t cnt, struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(store, cnt == 1 ? rows->one : rows->batch, &stmt, error);
+	int r = pp_sql_get(store, cnt == 1 ? rows->one : rows->batch, &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, window);
 	for (size_t i = 0; i < cnt; i++)
 		rows->bind(stmt, 2 + (int)i * rows->columns,
@@ -393,63 +392,63 @@ static int add_some(struct pathprof_store *store, const struct pp_rows *rows, in
 int pp_sql_add_rows(struct pathprof_store *store, const struct pp_rows *rows, int64_t window,
 		    struct pathprof_error *error)
 {
-	int code = 0;
+	int r = 0;
 
-	for (size_t at = 0, cnt; at < rows->cnt && code == 0; at += cnt) {
+	for (size_t at = 0, cnt; at < rows->cnt && r == 0; at += cnt) {
 		cnt = rows->cnt - at < PP_ROWS_BATCH ? 1 : PP_ROWS_BATCH;
-		code = add_some(store, rows, window, at, cnt, error);
+		r = add_some(store, rows, window, at, cnt, error);
 	}
-	return code;
+	return r;
 }
 
 int pp_sql_text(struct pathprof_store *store, sqlite3_stmt *stmt, const char *none, char **ret_text,
 		struct pathprof_error *error)
 {
 	char *text = NULL;
-	int code = pp_sql_step(store, stmt, error);
+	int r = pp_sql_step(store, stmt, error);
 
-	if (code == 0)
-		code = pathprof_fail(error, -ENOENT, "%s: %s", store->file, none);
-	if (code > 0) {
+	if (r == 0)
+		r = pathprof_fail(error, -ENOENT, "%s: %s", store->file, none);
+	if (r > 0) {
 		struct pp_row row = PP_ROW(stmt);
 		const char *found = pp_row_text(&row, 0);
 
-		code = pp_row_end(&row, store, error);
-		text = code == 0 ? strdup(found) : NULL;
-		if (code == 0 && !text)
-			code = pathprof_fail(error, -ENOMEM, "out of memory");
+		r = pp_row_end(&row, store, error);
+		text = r == 0 ? strdup(found) : NULL;
+		if (r == 0 && !text)
+			r = pathprof_fail(error, -ENOMEM, "out of memory");
 	}
 	sqlite3_reset(stmt);
-	if (code == 0)
+	if (r == 0)
 		*ret_text = text;
-	return code;
+	return r;
 }
 
 int pp_sql_number(struct pathprof_store *store, const char *sql, int64_t *ret_number,
 		  struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_prepare(store, sql, &stmt, error);
+	int r = pp_sql_prepare(store, sql, &stmt, error);
 
-	if (code < 0)
-		return code;
-	code = pp_sql_step(store, stmt, error);
-	if (code == 0)
-		code = pathprof_fail(error, -EBADMSG, "%s: no answer to: %s", store->file, sql);
-	if (code > 0) {
+	if (r < 0)
+		return r;
+	r = pp_sql_step(store, stmt, error);
+	if (r == 0)
+		r = pathprof_fail(error, -EBADMSG, "%s: no answer to: %s", store->file, sql);
+	if (r > 0) {
 		*ret_number = sqlite3_column_int64(stmt, 0);
-		code = 0;
+		r = 0;
 	}
 	sqlite3_finalize(stmt);
-	return code;
+	return r;
 }
 
 static int run_fixed(struct pathprof_store *store, enum pp_stmt which, struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(store, which, &stmt, error);
+	int r = pp_sql_get(store, which, &stmt, error);
 
-	return code < 0 ? code : pp_sql_run(store, stmt, error);
+	return r < 0 ? r : pp_sql_run(store, stmt, error);
 }
 
 int pp_sql_begin(struct pathprof_store *store, struct pathprof_error *error)

@@ -69,14 +69,14 @@ static int check_file(const char *file, enum pathprof_store_mode mode, struct pa
 	if (!file || !file[0])
 		return pathprof_fail(error, -EINVAL, "no file name for the store");
 	if (stat(file, &status) < 0) {
-		int code = -errno;
+		int r = -errno;
 
-		if (code == -ENOENT && mode == PATHPROF_STORE_WRITE)
+		if (r == -ENOENT && mode == PATHPROF_STORE_WRITE)
 			return 0;
-		if (code == -ENOENT)
-			return pathprof_fail(error, code,
+		if (r == -ENOENT)
+			return pathprof_fail(error, r,
 					     "%s: no such store (has pathprofd ever run?)", file);
-		return pathprof_fail(error, code, "%s: %s", file, strerror(-code));
+		return pathprof_fail(error, r, "%s: %s", file, strerror(-r));
 	}
 	if (!S_ISREG(status.st_mode))
 		return pathprof_fail(error, -EINVAL, "%s: not a regular file", file);
@@ -118,24 +118,24 @@ static int harden(struct pathprof_store *store, struct pathprof_error *error)
 int pp_store_connect(struct pathprof_store *store, const char *name, int flags,
 		     struct pathprof_error *error)
 {
-	int code = sqlite3_open_v2(name, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
+	int r = sqlite3_open_v2(name, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
 
 	if (!store->db)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
-	return code == SQLITE_OK ? harden(store, error) : pp_sql_fail(store, error, "cannot open");
+	return r == SQLITE_OK ? harden(store, error) : pp_sql_fail(store, error, "cannot open");
 }
 
 static int connect(struct pathprof_store *store, const char *options, int flags,
 		   struct pathprof_error *error)
 {
 	char *uri = make_uri(store->file, options);
-	int code;
+	int r;
 
 	if (!uri)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
-	code = pp_store_connect(store, uri, flags | SQLITE_OPEN_URI, error);
+	r = pp_store_connect(store, uri, flags | SQLITE_OPEN_URI, error);
 	free(uri);
-	return code;
+	return r;
 }
 
 static void disconnect(struct pathprof_store *store)
@@ -153,13 +153,13 @@ static void disconnect(struct pathprof_store *store)
 static int read_first(struct pathprof_store *store, const char *options,
 		      struct pathprof_error *error)
 {
-	int code = connect(store, options, SQLITE_OPEN_READONLY, error);
+	int r = connect(store, options, SQLITE_OPEN_READONLY, error);
 
-	if (code == 0)
-		code = pp_store_check_shape(store, error);
-	if (code == 0)
-		code = pp_store_schema(store, pathprof_schema_sqlite, &store->schema, error);
-	return code;
+	if (r == 0)
+		r = pp_store_check_shape(store, error);
+	if (r == 0)
+		r = pp_store_schema(store, pathprof_schema_sqlite, &store->schema, error);
+	return r;
 }
 
 int pp_store_check_still(const struct pathprof_store *store, struct pathprof_error *error)
@@ -196,10 +196,10 @@ static int read_as_it_lies(struct pathprof_store *store, struct pathprof_error *
  */
 static int open_as_it_is(struct pathprof_store *store, struct pathprof_error *error)
 {
-	int code = read_first(store, "?mode=ro", error);
+	int r = read_first(store, "?mode=ro", error);
 
-	if (code != -EACCES && code != -EROFS)
-		return code;
+	if (r != -EACCES && r != -EROFS)
+		return r;
 	if (pp_store_file_bytes(store, "-wal"))
 		return pathprof_fail(error, -EACCES,
 				     "%s: its write-ahead log cannot be shared: read it as a user "
@@ -213,10 +213,10 @@ static int open_reader(struct pathprof_store *store, enum pathprof_store_mode mo
 		       struct pathprof_error *error)
 {
 	const unsigned int known = pp_store_schema_known(pathprof_schema_sqlite);
-	int code = open_as_it_is(store, error);
+	int r = open_as_it_is(store, error);
 
-	if (code < 0 || store->schema == known)
-		return code;
+	if (r < 0 || store->schema == known)
+		return r;
 	if (mode == PATHPROF_STORE_READ)
 		return pp_store_read_copy(store, error);
 	return pathprof_fail(error, -EPROTO,
@@ -231,12 +231,12 @@ static int open_reader(struct pathprof_store *store, enum pathprof_store_mode mo
 static int check_ours_or_empty(struct pathprof_store *store, struct pathprof_error *error)
 {
 	int64_t objects = 0, version = 0;
-	int code = pp_sql_number(store, "SELECT count(*) FROM sqlite_schema", &objects, error);
+	int r = pp_sql_number(store, "SELECT count(*) FROM sqlite_schema", &objects, error);
 
-	if (code == 0)
-		code = pp_sql_number(store, "PRAGMA user_version", &version, error);
-	if (code < 0)
-		return code;
+	if (r == 0)
+		r = pp_sql_number(store, "PRAGMA user_version", &version, error);
+	if (r < 0)
+		return r;
 	return objects || version ? pp_store_check_shape(store, error) : 0;
 }
 
@@ -244,48 +244,48 @@ static int enable_wal(struct pathprof_store *store, struct pathprof_error *error
 {
 	int64_t is_wal = 0;
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_prepare(store, "PRAGMA journal_mode=WAL", &stmt, error);
+	int r = pp_sql_prepare(store, "PRAGMA journal_mode=WAL", &stmt, error);
 
-	if (code < 0)
-		return code;
-	code = pp_sql_step(store, stmt, error);
-	if (code > 0)
+	if (r < 0)
+		return r;
+	r = pp_sql_step(store, stmt, error);
+	if (r > 0)
 		is_wal = !sqlite3_stricmp((const char *)sqlite3_column_text(stmt, 0), "wal");
 	sqlite3_finalize(stmt);
-	if (code >= 0 && !is_wal)
+	if (r >= 0 && !is_wal)
 		return pathprof_fail(error, -ENOTSUP,
 				     "%s: no write-ahead log on this file system: use a local one",
 				     store->file);
-	return code < 0 ? code : 0;
+	return r < 0 ? r : 0;
 }
 
 static int make_ready(struct pathprof_store *store, struct pathprof_error *error)
 {
-	int code = connect(store, "?mode=rwc", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error);
+	int r = connect(store, "?mode=rwc", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error);
 
-	if (code == 0)
-		code = check_ours_or_empty(store, error);
+	if (r == 0)
+		r = check_ours_or_empty(store, error);
 	/* Before the first page is written: later it would need a VACUUM. */
-	if (code == 0)
-		code = pp_sql_exec(store, "PRAGMA auto_vacuum=INCREMENTAL", error);
-	if (code == 0)
-		code = enable_wal(store, error);
-	if (code == 0)
-		code = pp_sql_exec(store, WRITER_PRAGMAS, error);
-	if (code == 0)
-		code = pp_id_cache_init(&store->paths, CACHE_SETS);
-	if (code == 0)
-		code = pp_id_cache_init(&store->edges, CACHE_SETS);
-	if (code == 0)
-		code = pp_id_cache_init(&store->pieces, CACHE_SETS);
+	if (r == 0)
+		r = pp_sql_exec(store, "PRAGMA auto_vacuum=INCREMENTAL", error);
+	if (r == 0)
+		r = enable_wal(store, error);
+	if (r == 0)
+		r = pp_sql_exec(store, WRITER_PRAGMAS, error);
+	if (r == 0)
+		r = pp_id_cache_init(&store->paths, CACHE_SETS);
+	if (r == 0)
+		r = pp_id_cache_init(&store->edges, CACHE_SETS);
+	if (r == 0)
+		r = pp_id_cache_init(&store->pieces, CACHE_SETS);
 	store->writable = true;
-	if (code == 0)
-		code = pp_store_schema(store, pathprof_schema_sqlite, &store->schema, error);
-	if (code == 0)
-		code = pp_store_migrate(store, pathprof_schema_sqlite, error);
-	if (code == 0)
-		code = pp_store_check_shape(store, error);
-	return code;
+	if (r == 0)
+		r = pp_store_schema(store, pathprof_schema_sqlite, &store->schema, error);
+	if (r == 0)
+		r = pp_store_migrate(store, pathprof_schema_sqlite, error);
+	if (r == 0)
+		r = pp_store_check_shape(store, error);
+	return r;
 }
 
 /* Its lock stays: see lock.c. */
@@ -298,15 +298,15 @@ static void remove_file(struct pathprof_store *store)
 /* A file that could not be made whole, on a full disk say, is in nobody's way later. */
 static int open_writer(struct pathprof_store *store, struct pathprof_error *error)
 {
-	int code = pp_store_lock(store, error);
+	int r = pp_store_lock(store, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	store->is_new = access(store->file, F_OK) < 0;
-	code = make_ready(store, error);
-	if (code < 0 && store->is_new)
+	r = make_ready(store, error);
+	if (r < 0 && store->is_new)
 		remove_file(store);
-	return code;
+	return r;
 }
 
 /* ---------------------------------------------------------------- public */
@@ -314,24 +314,24 @@ static int open_writer(struct pathprof_store *store, struct pathprof_error *erro
 int pathprof_store_open(struct pathprof_store **ret_store, const char *file,
 			enum pathprof_store_mode mode, struct pathprof_error *error)
 {
-	int code = check_file(file, mode, error);
+	int r = check_file(file, mode, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	struct pathprof_store *store = calloc(1, sizeof(*store));
 	if (!store)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
 	store->lock_fd = -1;
 	store->file = resolve(file);
 	if (!store->file)
-		code = pathprof_fail(error, -ENOMEM, "out of memory");
+		r = pathprof_fail(error, -ENOMEM, "out of memory");
 	else if (mode == PATHPROF_STORE_WRITE)
-		code = open_writer(store, error);
+		r = open_writer(store, error);
 	else
-		code = open_reader(store, mode, error);
-	if (code < 0) {
+		r = open_reader(store, mode, error);
+	if (r < 0) {
 		pathprof_store_free(store);
-		return code;
+		return r;
 	}
 	*ret_store = store;
 	return 0;

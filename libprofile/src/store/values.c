@@ -38,20 +38,20 @@ static int find_site(struct pathprof_store *store, enum pp_stmt which,
 		     struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(store, which, &stmt, error);
+	int r = pp_sql_get(store, which, &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, binary);
 	sqlite3_bind_int64(stmt, 2, (int64_t)row->start);
 	sqlite3_bind_int64(stmt, 3, row->argument);
 	if (which == PP_STMT_VALUE_SITE_ADD)
 		pp_sql_bind_text(stmt, 4, row->function);
-	code = pp_sql_step(store, stmt, error);
-	if (code > 0)
+	r = pp_sql_step(store, stmt, error);
+	if (r > 0)
 		*ret_site = sqlite3_column_int64(stmt, 0);
 	sqlite3_reset(stmt);
-	return code;
+	return r;
 }
 
 static int site_of(struct pathprof_store *store, int64_t window,
@@ -77,10 +77,10 @@ static int add_counts(struct pathprof_store *store, int64_t window, int64_t site
 		      const struct pathprof_value_row *row, struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(store, PP_STMT_VALUE_COUNT_ADD, &stmt, error);
+	int r = pp_sql_get(store, PP_STMT_VALUE_COUNT_ADD, &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, window);
 	sqlite3_bind_int64(stmt, 2, site);
 	sqlite3_bind_int64(stmt, 3, (int64_t)row->executed);
@@ -95,10 +95,10 @@ static int add_top(struct pathprof_store *store, int64_t window, int64_t site,
 		   const struct pathprof_value_count *top, struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(store, PP_STMT_VALUE_TOP_ADD, &stmt, error);
+	int r = pp_sql_get(store, PP_STMT_VALUE_TOP_ADD, &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, window);
 	sqlite3_bind_int64(stmt, 2, site);
 	sqlite3_bind_int64(stmt, 3, (int64_t)top->value);
@@ -110,26 +110,26 @@ static int add_row(struct pathprof_store *store, int64_t window,
 		   const struct pathprof_value_row *row, struct pathprof_error *error)
 {
 	int64_t site = 0;
-	int code = site_of(store, window, row, &site, error);
+	int r = site_of(store, window, row, &site, error);
 
-	if (code == 0)
-		code = add_counts(store, window, site, row, error);
-	for (uint32_t i = 0; code == 0 && i < row->value_cnt; i++)
-		code = add_top(store, window, site, &row->values[i], error);
-	return code;
+	if (r == 0)
+		r = add_counts(store, window, site, row, error);
+	for (uint32_t i = 0; r == 0 && i < row->value_cnt; i++)
+		r = add_top(store, window, site, &row->values[i], error);
+	return r;
 }
 
 static int add_drop(struct pathprof_store *store, int64_t window,
 		    const struct pathprof_value_drop *drop, struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code;
+	int r;
 
 	if (!drop->cnt)
 		return 0;
-	code = pp_sql_get(store, PP_STMT_VALUE_DROP_ADD, &stmt, error);
-	if (code < 0)
-		return code;
+	r = pp_sql_get(store, PP_STMT_VALUE_DROP_ADD, &stmt, error);
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, window);
 	pp_sql_bind_text(stmt, 2, drop->reason);
 	sqlite3_bind_int64(stmt, 3, (int64_t)(drop->cnt < COUNT_MAX ? drop->cnt : COUNT_MAX));
@@ -141,21 +141,21 @@ int pathprof_store_add_values(struct pathprof_store *store, int64_t window,
 			      const struct pathprof_value_drop *drops, size_t drop_cnt,
 			      struct pathprof_error *error)
 {
-	int code = pp_sql_writable(store, error);
+	int r = pp_sql_writable(store, error);
 
-	for (size_t i = 0; code == 0 && i < row_cnt; i++)
+	for (size_t i = 0; r == 0 && i < row_cnt; i++)
 		if (!is_sound(&rows[i]))
-			code = pathprof_fail(error, -EINVAL, "%s: a row of values is malformed",
-					     store->file);
-	if (code == 0)
-		code = pp_sql_begin(store, error);
-	if (code < 0)
-		return code;
-	for (size_t i = 0; code == 0 && i < row_cnt; i++)
-		code = add_row(store, window, &rows[i], error);
-	for (size_t i = 0; code == 0 && i < drop_cnt; i++)
-		code = add_drop(store, window, &drops[i], error);
-	return pp_sql_end(store, code, error);
+			r = pathprof_fail(error, -EINVAL, "%s: a row of values is malformed",
+					  store->file);
+	if (r == 0)
+		r = pp_sql_begin(store, error);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; r == 0 && i < row_cnt; i++)
+		r = add_row(store, window, &rows[i], error);
+	for (size_t i = 0; r == 0 && i < drop_cnt; i++)
+		r = add_drop(store, window, &drops[i], error);
+	return pp_sql_end(store, r, error);
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -207,14 +207,14 @@ static int take_tops(struct value_view *view, struct pathprof_store *store, int6
 		     uint32_t entry_max, struct pathprof_error *error)
 {
 	struct pp_query q;
-	int code;
+	int r;
 
 	view->value_cnt = 0;
 	pp_query_begin(&q, store, view->filter);
 	q.filter.limit = entry_max;
 	top_query(&q);
-	code = pp_query_run(&q, site, take_top, view, error);
-	return code < 0 ? code : 0;
+	r = pp_query_run(&q, site, take_top, view, error);
+	return r < 0 ? r : 0;
 }
 
 static int take_site(struct pp_query *q, struct pp_row *row, void *context,
@@ -234,14 +234,14 @@ static int take_site(struct pp_query *q, struct pp_row *row, void *context,
 		.sampler = pp_row_text(row, 11),
 		.values = view->values,
 	};
-	int code;
+	int r;
 
 	pp_row_id(row, 1, &out.binary_id);
-	code = pp_row_end(row, q->store, error);
-	if (code == 0)
-		code = take_tops(view, q->store, site, out.entry_max, error);
-	if (code < 0)
-		return code;
+	r = pp_row_end(row, q->store, error);
+	if (r == 0)
+		r = take_tops(view, q->store, site, out.entry_max, error);
+	if (r < 0)
+		return r;
 	out.value_cnt = view->value_cnt;
 	return view->fn(view->context, &out);
 }
@@ -270,9 +270,9 @@ static int take_drop(struct pp_query *q, struct pp_row *row, void *context,
 		.reason = pp_row_text(row, 0),
 		.cnt = pp_row_count(row, 1),
 	};
-	int code = pp_row_end(row, q->store, error);
+	int r = pp_row_end(row, q->store, error);
 
-	return code < 0 ? code : view->fn(view->context, &out);
+	return r < 0 ? r : view->fn(view->context, &out);
 }
 
 int pathprof_store_value_drops(struct pathprof_store *store, const struct pathprof_filter *filter,
@@ -305,41 +305,41 @@ static int empty_log(struct pathprof_store *store, struct pathprof_error *error)
 static int write_anew(struct pathprof_store *store, struct pathprof_error *error)
 {
 	const int attached_max = sqlite3_limit(store->db, SQLITE_LIMIT_ATTACHED, 1);
-	int code = pp_sql_exec(store, "PRAGMA temp_store=FILE", error);
+	int r = pp_sql_exec(store, "PRAGMA temp_store=FILE", error);
 
-	if (code == 0 && sqlite3_exec(store->db, "VACUUM", NULL, NULL, NULL) != SQLITE_OK)
-		code = pp_sql_fail(store, error,
-				   "values are deleted, but those of windows that were removed "
-				   "before are not yet overwritten");
+	if (r == 0 && sqlite3_exec(store->db, "VACUUM", NULL, NULL, NULL) != SQLITE_OK)
+		r = pp_sql_fail(store, error,
+				"values are deleted, but those of windows that were removed "
+				"before are not yet overwritten");
 	pp_sql_exec(store, "PRAGMA temp_store=MEMORY", NULL);
 	sqlite3_limit(store->db, SQLITE_LIMIT_ATTACHED, attached_max);
-	return code;
+	return r;
 }
 
 /* Deleted rows are overwritten; what the log still has of them goes with the log. The first
  * emptying overwrites pages at the end of the file, which the second cuts off. */
 int pathprof_store_forget_values(struct pathprof_store *store, struct pathprof_error *error)
 {
-	int code = pp_sql_writable(store, error);
+	int r = pp_sql_writable(store, error);
 
-	if (code == 0)
-		code = pp_sql_exec(store, "PRAGMA secure_delete=ON", error);
-	if (code < 0)
-		return code;
-	code = pp_sql_begin(store, error);
-	if (code == 0) {
-		code = pp_sql_exec(store,
-				   "DELETE FROM value_tops; DELETE FROM value_counts;"
-				   " DELETE FROM value_drops; DELETE FROM value_sites",
-				   error);
-		code = pp_sql_end(store, code, error);
+	if (r == 0)
+		r = pp_sql_exec(store, "PRAGMA secure_delete=ON", error);
+	if (r < 0)
+		return r;
+	r = pp_sql_begin(store, error);
+	if (r == 0) {
+		r = pp_sql_exec(store,
+				"DELETE FROM value_tops; DELETE FROM value_counts;"
+				" DELETE FROM value_drops; DELETE FROM value_sites",
+				error);
+		r = pp_sql_end(store, r, error);
 	}
-	if (code == 0)
-		code = empty_log(store, error);
-	if (code == 0)
-		code = write_anew(store, error);
-	if (code == 0)
-		code = empty_log(store, error);
+	if (r == 0)
+		r = empty_log(store, error);
+	if (r == 0)
+		r = write_anew(store, error);
+	if (r == 0)
+		r = empty_log(store, error);
 	pp_sql_exec(store, "PRAGMA secure_delete=OFF", NULL);
-	return code;
+	return r;
 }

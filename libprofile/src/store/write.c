@@ -48,24 +48,24 @@ static int find_boot(struct pathprof_store *store, const char *boot, int64_t *re
 		     struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(store, PP_STMT_BOOT_ADD, &stmt, error);
+	int r = pp_sql_get(store, PP_STMT_BOOT_ADD, &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	pp_sql_bind_text(stmt, 1, boot);
-	code = pp_sql_run(store, stmt, error);
-	if (code == 0)
-		code = pp_sql_get(store, PP_STMT_BOOT_FIND, &stmt, error);
-	if (code < 0)
-		return code;
+	r = pp_sql_run(store, stmt, error);
+	if (r == 0)
+		r = pp_sql_get(store, PP_STMT_BOOT_FIND, &stmt, error);
+	if (r < 0)
+		return r;
 	pp_sql_bind_text(stmt, 1, boot);
-	code = pp_sql_step(store, stmt, error);
-	if (code > 0)
+	r = pp_sql_step(store, stmt, error);
+	if (r > 0)
 		*ret_row = sqlite3_column_int64(stmt, 0);
 	sqlite3_reset(stmt);
-	if (code == 0)
-		code = pathprof_fail(error, -EBADMSG, "%s: boot not found", store->file);
-	return code < 0 ? code : 0;
+	if (r == 0)
+		r = pathprof_fail(error, -EBADMSG, "%s: boot not found", store->file);
+	return r < 0 ? r : 0;
 }
 
 static int add_binary(struct pathprof_store *store, const struct pathprof_build_id *id,
@@ -73,28 +73,28 @@ static int add_binary(struct pathprof_store *store, const struct pathprof_build_
 		      struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(store, PP_STMT_BINARY_ADD, &stmt, error);
+	int r = pp_sql_get(store, PP_STMT_BINARY_ADD, &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	pp_sql_bind_id(stmt, 1, id);
 	sqlite3_bind_int(stmt, 2, id->kind);
 	pp_sql_bind_text(stmt, 3, name);
 	sqlite3_bind_int64(stmt, 4, window);
-	code = pp_sql_run(store, stmt, error);
-	if (code == 0)
+	r = pp_sql_run(store, stmt, error);
+	if (r == 0)
 		*ret_row = sqlite3_last_insert_rowid(store->db);
-	return code;
+	return r;
 }
 
 static int name_binary(struct pathprof_store *store, int64_t row, const char *name,
 		       struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(store, PP_STMT_BINARY_NAME, &stmt, error);
+	int r = pp_sql_get(store, PP_STMT_BINARY_NAME, &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, row);
 	pp_sql_bind_text(stmt, 2, name);
 	return pp_sql_run(store, stmt, error);
@@ -106,44 +106,44 @@ int pp_store_binary(struct pathprof_store *store, const struct pathprof_build_id
 {
 	sqlite3_stmt *stmt = NULL;
 	bool unnamed = false;
-	int code = pp_sql_get(store, PP_STMT_BINARY_FIND, &stmt, error);
+	int r = pp_sql_get(store, PP_STMT_BINARY_FIND, &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	pp_sql_bind_id(stmt, 1, id);
 	sqlite3_bind_int(stmt, 2, id->kind);
-	code = pp_sql_step(store, stmt, error);
-	if (code > 0) {
+	r = pp_sql_step(store, stmt, error);
+	if (r > 0) {
 		*ret_row = sqlite3_column_int64(stmt, 0);
 		unnamed = sqlite3_column_bytes(stmt, 1) == 0;
 	}
 	sqlite3_reset(stmt);
-	if (code == 0)
+	if (r == 0)
 		return add_binary(store, id, name, window, ret_row, error);
 	/* Names of generated code may have come before the window that names its process. */
-	if (code > 0 && unnamed && name && name[0])
+	if (r > 0 && unnamed && name && name[0])
 		return name_binary(store, *ret_row, name, error);
-	return code < 0 ? code : 0;
+	return r < 0 ? r : 0;
 }
 
 static int write_binaries(struct pp_window_write *w)
 {
 	const struct pathprof_profile *p = w->profile;
-	int code = 0;
+	int r = 0;
 
-	for (uint32_t i = 0; code == 0 && i < p->binary_cnt; i++)
-		code = pp_store_binary(w->store, &p->binaries[i].id, p->binaries[i].name, w->window,
-				       &w->binaries[i], w->error);
-	return code;
+	for (uint32_t i = 0; r == 0 && i < p->binary_cnt; i++)
+		r = pp_store_binary(w->store, &p->binaries[i].id, p->binaries[i].name, w->window,
+				    &w->binaries[i], w->error);
+	return r;
 }
 
 static int write_file(struct pp_window_write *w, int64_t binary, const struct pathprof_file *file)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(w->store, PP_STMT_WINDOW_FILE_ADD, &stmt, w->error);
+	int r = pp_sql_get(w->store, PP_STMT_WINDOW_FILE_ADD, &stmt, w->error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, w->window);
 	sqlite3_bind_int64(stmt, 2, binary);
 	sqlite3_bind_int64(stmt, 3, file->owner);
@@ -156,12 +156,12 @@ static int write_file(struct pp_window_write *w, int64_t binary, const struct pa
 static int write_files(struct pp_window_write *w)
 {
 	const struct pathprof_profile *p = w->profile;
-	int code = 0;
+	int r = 0;
 
 	for (uint32_t i = 0; i < p->binary_cnt; i++)
-		for (uint32_t j = 0; code == 0 && j < p->binaries[i].file_cnt; j++)
-			code = write_file(w, w->binaries[i], &p->binaries[i].files[j]);
-	return code;
+		for (uint32_t j = 0; r == 0 && j < p->binaries[i].file_cnt; j++)
+			r = write_file(w, w->binaries[i], &p->binaries[i].files[j]);
+	return r;
 }
 
 static void bind_process(const struct pp_window_write *w, sqlite3_stmt *stmt, int64_t boot,
@@ -184,16 +184,16 @@ static int find_process(struct pp_window_write *w, int64_t boot,
 			const struct pathprof_process *process, int64_t *ret_row)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(w->store, PP_STMT_PROCESS_FIND, &stmt, w->error);
+	int r = pp_sql_get(w->store, PP_STMT_PROCESS_FIND, &stmt, w->error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	bind_process(w, stmt, boot, process);
-	code = pp_sql_step(w->store, stmt, w->error);
-	if (code > 0)
+	r = pp_sql_step(w->store, stmt, w->error);
+	if (r > 0)
 		*ret_row = sqlite3_column_int64(stmt, 0);
 	sqlite3_reset(stmt);
-	return code;
+	return r;
 }
 
 /* Adds the process, or brings its row up to date with what this window knows of it. */
@@ -206,26 +206,26 @@ static int write_process(struct pp_window_write *w, int64_t boot,
 
 	if (known < 0)
 		return known;
-	int code = pp_sql_get(w->store, known ? PP_STMT_PROCESS_UPDATE : PP_STMT_PROCESS_ADD, &stmt,
-			      w->error);
-	if (code < 0)
-		return code;
+	int r = pp_sql_get(w->store, known ? PP_STMT_PROCESS_UPDATE : PP_STMT_PROCESS_ADD, &stmt,
+			   w->error);
+	if (r < 0)
+		return r;
 	bind_process(w, stmt, boot, process);
 	if (known)
 		sqlite3_bind_int64(stmt, 9, row);
-	code = pp_sql_run(w->store, stmt, w->error);
-	if (code == 0)
+	r = pp_sql_run(w->store, stmt, w->error);
+	if (r == 0)
 		*ret_row = known ? row : sqlite3_last_insert_rowid(w->store->db);
-	return code;
+	return r;
 }
 
 static int write_window_process(struct pp_window_write *w, int64_t process)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(w->store, PP_STMT_WINDOW_PROCESS_ADD, &stmt, w->error);
+	int r = pp_sql_get(w->store, PP_STMT_WINDOW_PROCESS_ADD, &stmt, w->error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, w->window);
 	sqlite3_bind_int64(stmt, 2, process);
 	return pp_sql_run(w->store, stmt, w->error);
@@ -235,14 +235,14 @@ static int write_processes(struct pp_window_write *w)
 {
 	const struct pathprof_profile *p = w->profile;
 	int64_t boot = 0;
-	int code = p->process_cnt ? find_boot(w->store, w->boot, &boot, w->error) : 0;
+	int r = p->process_cnt ? find_boot(w->store, w->boot, &boot, w->error) : 0;
 
-	for (uint32_t i = 0; code == 0 && i < p->process_cnt; i++) {
-		code = write_process(w, boot, &p->processes[i], &w->processes[i]);
-		if (code == 0)
-			code = write_window_process(w, w->processes[i]);
+	for (uint32_t i = 0; r == 0 && i < p->process_cnt; i++) {
+		r = write_process(w, boot, &p->processes[i], &w->processes[i]);
+		if (r == 0)
+			r = write_window_process(w, w->processes[i]);
 	}
-	return code;
+	return r;
 }
 
 /* ---------------------------------------------------------------- the window itself */
@@ -273,49 +273,49 @@ static int write_header(struct pp_window_write *w)
 		p->weighed,
 	};
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(w->store, PP_STMT_WINDOW_ADD, &stmt, w->error);
+	int r = pp_sql_get(w->store, PP_STMT_WINDOW_ADD, &stmt, w->error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	for (int i = 0; i < (int)(sizeof(columns) / sizeof(columns[0])); i++)
 		sqlite3_bind_int64(stmt, i + 1, columns[i]);
-	code = pp_sql_run(w->store, stmt, w->error);
-	if (code == 0)
+	r = pp_sql_run(w->store, stmt, w->error);
+	if (r == 0)
 		w->window = sqlite3_last_insert_rowid(w->store->db);
-	return code;
+	return r;
 }
 
 static int write_reasons(struct pp_window_write *w, enum pp_stmt which, const uint64_t *counts,
 			 int cnt)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = 0;
+	int r = 0;
 
-	for (int i = 0; code == 0 && i < cnt; i++) {
+	for (int i = 0; r == 0 && i < cnt; i++) {
 		if (!counts[i])
 			continue;
 		if (counts[i] > PP_COUNT_MAX)
 			return pp_window_refuse(w, -EOVERFLOW,
 						"a count of reasons is 2^63 or more");
-		code = pp_sql_get(w->store, which, &stmt, w->error);
-		if (code < 0)
-			return code;
+		r = pp_sql_get(w->store, which, &stmt, w->error);
+		if (r < 0)
+			return r;
 		sqlite3_bind_int64(stmt, 1, w->window);
 		sqlite3_bind_int(stmt, 2, i);
 		sqlite3_bind_int64(stmt, 3, (int64_t)counts[i]);
-		code = pp_sql_run(w->store, stmt, w->error);
+		r = pp_sql_run(w->store, stmt, w->error);
 	}
-	return code;
+	return r;
 }
 
 static int write_totals(struct pp_window_write *w)
 {
 	const struct pathprof_totals *t = &w->profile->totals;
-	int code = write_reasons(w, PP_STMT_WINDOW_END_ADD, t->ends, PATHPROF_END_CNT);
+	int r = write_reasons(w, PP_STMT_WINDOW_END_ADD, t->ends, PATHPROF_END_CNT);
 
-	if (code == 0)
-		code = write_reasons(w, PP_STMT_WINDOW_DROP_ADD, t->drops, PATHPROF_DROP_CNT);
-	return code;
+	if (r == 0)
+		r = write_reasons(w, PP_STMT_WINDOW_DROP_ADD, t->drops, PATHPROF_DROP_CNT);
+	return r;
 }
 
 /* ---------------------------------------------------------------- ids of paths and edges */
@@ -337,18 +337,18 @@ static int find_subject(struct pp_window_write *w, const struct subject *subject
 			const struct pp_id_key *key, int64_t *ret_id, int64_t *ret_last_window)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(w->store, subject->find, &stmt, w->error);
+	int r = pp_sql_get(w->store, subject->find, &stmt, w->error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	bind_key(stmt, key);
-	code = pp_sql_step(w->store, stmt, w->error);
-	if (code > 0) {
+	r = pp_sql_step(w->store, stmt, w->error);
+	if (r > 0) {
 		*ret_id = sqlite3_column_int64(stmt, 0);
 		*ret_last_window = sqlite3_column_int64(stmt, 1);
 	}
 	sqlite3_reset(stmt);
-	return code;
+	return r;
 }
 
 /* 1: it was added; 0: it is there. */
@@ -356,15 +356,15 @@ static int add_subject(struct pp_window_write *w, const struct subject *subject,
 		       const struct pp_id_key *key, int64_t *ret_id)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(w->store, subject->add, &stmt, w->error);
+	int r = pp_sql_get(w->store, subject->add, &stmt, w->error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	bind_key(stmt, key);
 	sqlite3_bind_int64(stmt, 5, w->window);
-	code = pp_sql_run(w->store, stmt, w->error);
-	if (code < 0 || sqlite3_changes(w->store->db) == 0)
-		return code;
+	r = pp_sql_run(w->store, stmt, w->error);
+	if (r < 0 || sqlite3_changes(w->store->db) == 0)
+		return r;
 	*ret_id = sqlite3_last_insert_rowid(w->store->db);
 	return 1;
 }
@@ -376,15 +376,15 @@ static int touch_subject(struct pp_window_write *w, const struct subject *subjec
 
 	if (w->window < entry->last_window + PP_LAST_WINDOW_LAG)
 		return 0;
-	int code = pp_sql_get(w->store, subject->seen, &stmt, w->error);
-	if (code < 0)
-		return code;
+	int r = pp_sql_get(w->store, subject->seen, &stmt, w->error);
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, entry->id);
 	sqlite3_bind_int64(stmt, 2, w->window);
-	code = pp_sql_run(w->store, stmt, w->error);
-	if (code == 0)
+	r = pp_sql_run(w->store, stmt, w->error);
+	if (r == 0)
 		entry->last_window = w->window;
-	return code;
+	return r;
 }
 
 static int subject_id(struct pp_window_write *w, const struct subject *subject,
@@ -395,12 +395,12 @@ static int subject_id(struct pp_window_write *w, const struct subject *subject,
 
 	if (!entry) {
 		/* what the cache has not seen is new, but for the first windows of a writer */
-		int code = add_subject(w, subject, key, &id);
+		int r = add_subject(w, subject, key, &id);
 
-		if (code == 0)
-			code = find_subject(w, subject, key, &id, &last_window);
-		if (code < 0)
-			return code;
+		if (r == 0)
+			r = find_subject(w, subject, key, &id, &last_window);
+		if (r < 0)
+			return r;
 		pp_id_cache_add(subject->cache, key, id, last_window);
 		entry = pp_id_cache_find(subject->cache, key);
 	}
@@ -515,9 +515,9 @@ int pp_store_piece(struct pathprof_store *store, int64_t window, int64_t binary,
 static int fill_path_rows(struct pp_window_write *w, struct count_row *rows)
 {
 	const struct pathprof_profile *p = w->profile;
-	int code = 0;
+	int r = 0;
 
-	for (uint32_t i = 0; code == 0 && i < p->path_cnt; i++) {
+	for (uint32_t i = 0; r == 0 && i < p->path_cnt; i++) {
 		const struct pathprof_path_count *c = &p->paths[i];
 		const struct pp_id_key key = {
 			{(uint64_t)w->binaries[c->binary], c->start, c->length, c->outcomes}};
@@ -529,9 +529,9 @@ static int fill_path_rows(struct pp_window_write *w, struct count_row *rows)
 					     .weight_squares = c->weight_squares,
 					     .squares = c->squares < PP_COUNT_MAX ? c->squares
 										  : PP_COUNT_MAX};
-		code = path_id(w, &key, &rows[i].subject);
+		r = path_id(w, &key, &rows[i].subject);
 	}
-	return code;
+	return r;
 }
 
 static int edge_id(struct pp_window_write *w, const struct pp_id_key *key, int64_t *ret_id)
@@ -558,9 +558,9 @@ int pp_store_edge(struct pathprof_store *store, int64_t window, int64_t from_bin
 static int fill_edge_rows(struct pp_window_write *w, struct count_row *rows)
 {
 	const struct pathprof_profile *p = w->profile;
-	int code = 0;
+	int r = 0;
 
-	for (uint32_t i = 0; code == 0 && i < p->edge_cnt; i++) {
+	for (uint32_t i = 0; r == 0 && i < p->edge_cnt; i++) {
 		const struct pathprof_edge_count *c = &p->edges[i];
 		const struct pp_id_key key = {{(uint64_t)w->binaries[c->from_binary], c->from,
 					       (uint64_t)w->binaries[c->to_binary], c->to}};
@@ -569,9 +569,9 @@ static int fill_edge_rows(struct pp_window_write *w, struct count_row *rows)
 					     .count = c->count,
 					     .mispredicted = c->mispredicted,
 					     .weight = c->weight};
-		code = edge_id(w, &key, &rows[i].subject);
+		r = edge_id(w, &key, &rows[i].subject);
 	}
-	return code;
+	return r;
 }
 
 static int write_counts(struct pp_window_write *w)
@@ -582,15 +582,15 @@ static int write_counts(struct pp_window_write *w)
 
 	if (!rows)
 		return pp_window_refuse(w, -ENOMEM, "out of memory");
-	int code = fill_path_rows(w, rows);
-	if (code == 0)
-		code = write_path_rows(w, rows, p->path_cnt);
-	if (code == 0)
-		code = fill_edge_rows(w, rows);
-	if (code == 0)
-		code = write_edge_rows(w, rows, p->edge_cnt);
+	int r = fill_path_rows(w, rows);
+	if (r == 0)
+		r = write_path_rows(w, rows, p->path_cnt);
+	if (r == 0)
+		r = fill_edge_rows(w, rows);
+	if (r == 0)
+		r = write_edge_rows(w, rows, p->edge_cnt);
 	free(rows);
-	return code;
+	return r;
 }
 
 /* ---------------------------------------------------------------- clock samples */
@@ -599,10 +599,10 @@ static int write_counts(struct pp_window_write *w)
 static int touch_binary(struct pp_window_write *w, int64_t binary)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(w->store, PP_STMT_BINARY_SEEN, &stmt, w->error);
+	int r = pp_sql_get(w->store, PP_STMT_BINARY_SEEN, &stmt, w->error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, binary);
 	sqlite3_bind_int64(stmt, 2, w->window);
 	return pp_sql_run(w->store, stmt, w->error);
@@ -638,10 +638,10 @@ static struct clock_row clock_row(const struct pp_window_write *w,
 static int write_clock_row(struct pp_window_write *w, const struct clock_row *row)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(w->store, PP_STMT_CLOCK_COUNT_ADD, &stmt, w->error);
+	int r = pp_sql_get(w->store, PP_STMT_CLOCK_COUNT_ADD, &stmt, w->error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, w->window);
 	sqlite3_bind_int64(stmt, 2, row->binary);
 	sqlite3_bind_int64(stmt, 3, row->place);
@@ -655,47 +655,47 @@ static int write_clocks(struct pp_window_write *w)
 	const struct pathprof_profile *p = w->profile;
 	struct clock_row *rows = calloc((size_t)p->clock_cnt + 1, sizeof(*rows));
 	int64_t touched = 0;
-	int code = 0;
+	int r = 0;
 
 	if (!rows)
 		return pp_window_refuse(w, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < p->clock_cnt; i++)
 		rows[i] = clock_row(w, &p->clocks[i]);
 	qsort(rows, p->clock_cnt, sizeof(*rows), compare_clock_rows);
-	for (uint32_t i = 0; code == 0 && i < p->clock_cnt; i++) {
+	for (uint32_t i = 0; r == 0 && i < p->clock_cnt; i++) {
 		if (rows[i].binary != touched)
-			code = touch_binary(w, rows[i].binary);
+			r = touch_binary(w, rows[i].binary);
 		touched = rows[i].binary;
-		if (code == 0)
-			code = write_clock_row(w, &rows[i]);
+		if (r == 0)
+			r = write_clock_row(w, &rows[i]);
 	}
 	free(rows);
-	return code;
+	return r;
 }
 
 /* ---------------------------------------------------------------- public */
 
 static int write_window(struct pp_window_write *w)
 {
-	int code = write_header(w);
+	int r = write_header(w);
 
-	if (code == 0)
-		code = write_totals(w);
-	if (code == 0)
-		code = write_binaries(w);
-	if (code == 0)
-		code = write_files(w);
-	if (code == 0)
-		code = write_processes(w);
-	if (code == 0)
-		code = write_counts(w);
-	if (code == 0)
-		code = write_clocks(w);
-	if (code == 0)
-		code = pp_window_write_contexts(w);
-	if (code == 0 && w->profile->is_ordered)
-		code = pp_window_write_segments(w);
-	return code;
+	if (r == 0)
+		r = write_totals(w);
+	if (r == 0)
+		r = write_binaries(w);
+	if (r == 0)
+		r = write_files(w);
+	if (r == 0)
+		r = write_processes(w);
+	if (r == 0)
+		r = write_counts(w);
+	if (r == 0)
+		r = write_clocks(w);
+	if (r == 0)
+		r = pp_window_write_contexts(w);
+	if (r == 0 && w->profile->is_ordered)
+		r = pp_window_write_segments(w);
+	return r;
 }
 
 int pp_store_write_window(struct pathprof_store *store, const struct pathprof_profile *profile,
@@ -703,21 +703,21 @@ int pp_store_write_window(struct pathprof_store *store, const struct pathprof_pr
 {
 	struct pp_window_write w = {
 		.store = store, .profile = profile, .boot = boot, .error = error};
-	int code = pp_window_check(&w);
+	int r = pp_window_check(&w);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	w.binaries = calloc((size_t)profile->binary_cnt + 1, sizeof(*w.binaries));
 	w.processes = calloc((size_t)profile->process_cnt + 1, sizeof(*w.processes));
 	if (!w.binaries || !w.processes)
-		code = pp_window_refuse(&w, -ENOMEM, "out of memory");
+		r = pp_window_refuse(&w, -ENOMEM, "out of memory");
 	else
-		code = write_window(&w);
+		r = write_window(&w);
 	free(w.binaries);
 	free(w.processes);
-	if (code == 0)
+	if (r == 0)
 		*ret_id = w.window;
-	return code;
+	return r;
 }
 
 void pp_store_limit_log(struct pathprof_store *store)
@@ -731,17 +731,17 @@ int pathprof_store_add_window(struct pathprof_store *store, const struct pathpro
 {
 	int64_t window = 0;
 	char boot[64];
-	int code = pp_sql_writable(store, error);
+	int r = pp_sql_writable(store, error);
 
-	if (code == 0)
-		code = pp_sql_begin(store, error);
-	if (code < 0)
-		return code;
+	if (r == 0)
+		r = pp_sql_begin(store, error);
+	if (r < 0)
+		return r;
 	pp_store_read_boot_id(boot, sizeof(boot));
-	code = pp_store_write_window(store, profile, boot, &window, error);
-	code = pp_sql_end(store, code, error);
-	if (code < 0)
-		return code;
+	r = pp_store_write_window(store, profile, boot, &window, error);
+	r = pp_sql_end(store, r, error);
+	if (r < 0)
+		return r;
 	pp_store_limit_log(store);
 	if (ret_id)
 		*ret_id = window;
@@ -752,33 +752,33 @@ int pathprof_store_set_status(struct pathprof_store *store, const char *json,
 			      struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_writable(store, error);
+	int r = pp_sql_writable(store, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	if (!json || strnlen(json, PP_STATUS_MAX_BYTES + 1) > PP_STATUS_MAX_BYTES)
 		return pathprof_fail(error, -EINVAL, "%s: no status, or one of over 1 MiB",
 				     store->file);
-	code = pp_sql_get(store, PP_STMT_STATUS_SET, &stmt, error);
-	if (code < 0)
-		return code;
+	r = pp_sql_get(store, PP_STMT_STATUS_SET, &stmt, error);
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, pp_realtime_ns());
 	pp_sql_bind_text(stmt, 2, json);
-	code = pp_sql_run(store, stmt, error);
-	if (code == 0 && sqlite3_changes(store->db) == 0)
+	r = pp_sql_run(store, stmt, error);
+	if (r == 0 && sqlite3_changes(store->db) == 0)
 		return pathprof_fail(error, -EINVAL, "%s: the status is no JSON object",
 				     store->file);
-	return code;
+	return r;
 }
 
 static int write_jit_symbol(struct pathprof_store *store, int64_t binary, uint64_t start,
 			    uint64_t len_bytes, const char *name, struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(store, PP_STMT_JIT_ADD, &stmt, error);
+	int r = pp_sql_get(store, PP_STMT_JIT_ADD, &stmt, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, binary);
 	sqlite3_bind_int64(stmt, 2, (int64_t)start);
 	sqlite3_bind_int64(stmt, 3, (int64_t)len_bytes);
@@ -791,25 +791,25 @@ int pathprof_store_add_jit_symbol(struct pathprof_store *store, const struct pat
 				  struct pathprof_error *error)
 {
 	int64_t window = 0, binary = 0;
-	int code = pp_sql_writable(store, error);
+	int r = pp_sql_writable(store, error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	if (!name || id->len_bytes > PATHPROF_BUILD_ID_MAX || id->kind > PATHPROF_ID_JIT ||
 	    len_bytes > PP_COUNT_MAX || start > UINT64_MAX - len_bytes)
 		return pathprof_fail(error, -EINVAL, "%s: malformed symbol of generated code",
 				     store->file);
-	code = pp_sql_begin(store, error);
-	if (code < 0)
-		return code;
+	r = pp_sql_begin(store, error);
+	if (r < 0)
+		return r;
 	/* The window that is open now will be the next. */
-	code = pp_sql_number(store,
-			     "SELECT 1 + coalesce(max(seq), 0) FROM sqlite_sequence"
-			     " WHERE name = 'windows'",
-			     &window, error);
-	if (code == 0)
-		code = pp_store_binary(store, id, "", window, &binary, error);
-	if (code == 0)
-		code = write_jit_symbol(store, binary, start, len_bytes, name, error);
-	return pp_sql_end(store, code, error);
+	r = pp_sql_number(store,
+			  "SELECT 1 + coalesce(max(seq), 0) FROM sqlite_sequence"
+			  " WHERE name = 'windows'",
+			  &window, error);
+	if (r == 0)
+		r = pp_store_binary(store, id, "", window, &binary, error);
+	if (r == 0)
+		r = write_jit_symbol(store, binary, start, len_bytes, name, error);
+	return pp_sql_end(store, r, error);
 }

@@ -149,17 +149,17 @@ static int check_segments(const struct pp_window_write *w)
 
 int pp_window_check(const struct pp_window_write *w)
 {
-	int code = check_header(w);
+	int r = check_header(w);
 
-	if (code == 0)
-		code = check_names(w);
-	if (code == 0)
-		code = check_counts(w);
-	if (code == 0)
-		code = check_clocks(w);
-	if (code == 0)
-		code = check_contexts(w);
-	if (code == 0)
-		code = check_segments(w);
-	return code;
+	if (r == 0)
+		r = check_names(w);
+	if (r == 0)
+		r = check_counts(w);
+	if (r == 0)
+		r = check_clocks(w);
+	if (r == 0)
+		r = check_contexts(w);
+	if (r == 0)
+		r = check_segments(w);
+	return r;
 }

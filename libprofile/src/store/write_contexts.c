@@ -11,10 +11,10 @@
 static int see_context(struct pp_window_write *w, int64_t id)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(w->store, PP_STMT_CONTEXT_SEEN, &stmt, w->error);
+	int r = pp_sql_get(w->store, PP_STMT_CONTEXT_SEEN, &stmt, w->error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, id);
 	sqlite3_bind_int64(stmt, 2, w->window);
 	return pp_sql_run(w->store, stmt, w->error);
@@ -23,45 +23,45 @@ static int see_context(struct pp_window_write *w, int64_t id)
 static int add_context(struct pp_window_write *w, const int64_t key[3], int64_t *ret_id)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(w->store, PP_STMT_CONTEXT_ADD, &stmt, w->error);
+	int r = pp_sql_get(w->store, PP_STMT_CONTEXT_ADD, &stmt, w->error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	for (int i = 0; i < 3; i++)
 		sqlite3_bind_int64(stmt, i + 1, key[i]);
 	sqlite3_bind_int64(stmt, 4, w->window);
-	code = pp_sql_run(w->store, stmt, w->error);
-	if (code == 0)
+	r = pp_sql_run(w->store, stmt, w->error);
+	if (r == 0)
 		*ret_id = sqlite3_last_insert_rowid(w->store->db);
-	return code;
+	return r;
 }
 
 /* key: parent, binary, function. */
 static int context_id(struct pp_window_write *w, const int64_t key[3], int64_t *ret_id)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = pp_sql_get(w->store, PP_STMT_CONTEXT_FIND, &stmt, w->error);
+	int r = pp_sql_get(w->store, PP_STMT_CONTEXT_FIND, &stmt, w->error);
 
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	for (int i = 0; i < 3; i++)
 		sqlite3_bind_int64(stmt, i + 1, key[i]);
-	code = pp_sql_step(w->store, stmt, w->error);
-	if (code > 0)
+	r = pp_sql_step(w->store, stmt, w->error);
+	if (r > 0)
 		*ret_id = sqlite3_column_int64(stmt, 0);
 	sqlite3_reset(stmt);
-	if (code < 0)
-		return code;
-	return code ? see_context(w, *ret_id) : add_context(w, key, ret_id);
+	if (r < 0)
+		return r;
+	return r ? see_context(w, *ret_id) : add_context(w, key, ret_id);
 }
 
 /* Callers come before those they call. */
 static int write_context_keys(struct pp_window_write *w, int64_t *ids)
 {
 	const struct pathprof_profile *p = w->profile;
-	int code = 0;
+	int r = 0;
 
-	for (uint32_t i = 1; code == 0 && i < p->context_cnt; i++) {
+	for (uint32_t i = 1; r == 0 && i < p->context_cnt; i++) {
 		const struct pathprof_caller *c = &p->contexts[i];
 		const int64_t key[] = {
 			ids[c->parent],
@@ -69,9 +69,9 @@ static int write_context_keys(struct pp_window_write *w, int64_t *ids)
 			(int64_t)c->function,
 		};
 
-		code = context_id(w, key, &ids[i]);
+		r = context_id(w, key, &ids[i]);
 	}
-	return code;
+	return r;
 }
 
 static int write_context_count(struct pp_window_write *w, int64_t context,
@@ -80,13 +80,13 @@ static int write_context_count(struct pp_window_write *w, int64_t context,
 	const struct pathprof_path_count *c = &w->profile->paths[count->path];
 	sqlite3_stmt *stmt = NULL;
 	int64_t path = 0;
-	int code = pp_store_path(w->store, w->window, w->binaries[c->binary], c->start, c->length,
-				 c->outcomes, &path, w->error);
+	int r = pp_store_path(w->store, w->window, w->binaries[c->binary], c->start, c->length,
+			      c->outcomes, &path, w->error);
 
-	if (code == 0)
-		code = pp_sql_get(w->store, PP_STMT_CONTEXT_COUNT_ADD, &stmt, w->error);
-	if (code < 0)
-		return code;
+	if (r == 0)
+		r = pp_sql_get(w->store, PP_STMT_CONTEXT_COUNT_ADD, &stmt, w->error);
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(stmt, 1, w->window);
 	sqlite3_bind_int64(stmt, 2, context);
 	sqlite3_bind_int64(stmt, 3, path);
@@ -100,14 +100,14 @@ int pp_window_write_contexts(struct pp_window_write *w)
 {
 	const struct pathprof_profile *p = w->profile;
 	int64_t *ids = calloc((size_t)p->context_cnt + 1, sizeof(*ids));
-	int code;
+	int r;
 
 	if (!ids)
 		return pp_window_refuse(w, -ENOMEM, "out of memory");
-	code = write_context_keys(w, ids);
-	for (uint32_t i = 0; code == 0 && i < p->context_count_cnt; i++)
-		code = write_context_count(w, ids[p->context_counts[i].context],
-					   &p->context_counts[i]);
+	r = write_context_keys(w, ids);
+	for (uint32_t i = 0; r == 0 && i < p->context_count_cnt; i++)
+		r = write_context_count(w, ids[p->context_counts[i].context],
+					&p->context_counts[i]);
 	free(ids);
-	return code;
+	return r;
 }
