@@ -15,11 +15,12 @@ children_of() { tr ' ' '\n' <"/proc/$1/task/$1/children" 2>/dev/null | grep . ||
 
 # within SECONDS COMMAND...: until it succeeds. Only what never comes takes as long.
 within() {
-	local end=$((SECONDS + $1))
+	local end=$((SECONDS + $1)) pause=100
 	shift
 	until "$@"; do
 		[ $SECONDS -lt $end ] || return 1
-		sleep 0.05
+		sleep "0.$pause"
+		[ $pause -gt 200 ] || pause=$((pause + 10))
 	done
 }
 not() { ! "$@"; }

@@ -117,13 +117,15 @@ kill_idle() {
 }
 
 # wait_for SECONDS COMMAND...: until it succeeds; five minutes at least, for machines on which a
-# window of two seconds lasts half a minute. Only what never comes takes as long.
+# window of two seconds lasts half a minute. Only what never comes takes as long. The looks are programs,
+# which can take a third of a CPU: they come less often after a while.
 wait_for() {
-	local end=$((SECONDS + ($1 > 300 ? $1 : 300)))
+	local end=$((SECONDS + ($1 > 300 ? $1 : 300))) pause=100
 	shift
 	until "$@"; do
 		[ "$SECONDS" -lt "$end" ] || return 1
-		sleep 0.05
+		sleep "0.$pause"
+		[ $pause -gt 200 ] || pause=$((pause + 10))
 	done
 }
 
