@@ -136,6 +136,8 @@ static void judge_rule(struct judgement *j, const struct pp_drift_rule *rule,
 	input = pathprof_alert_input_of(rule->rule.metric, &m->figures.drift,
 					j->judge->common->end_ns);
 	news.change = pathprof_alert_take(&alert->state, &rule->rule, &input);
+	j->subject->unsure |= !strcmp(rule->config->baseline, PATHPROF_BASELINE_ROLLING) &&
+			      pathprof_alert_is_unsure(&rule->rule, &input);
 	kept |= alert->state.phase != PATHPROF_ALERT_QUIET;
 	alert->changed |= kept;
 	if (news.change != PATHPROF_ALERT_FIRED && news.change != PATHPROF_ALERT_RESOLVED)
@@ -212,6 +214,7 @@ void pp_drift_judge(struct pp_drift_judge *judge, struct pp_drift_subject *subje
 			if (!is_reserved(judge->pinned.files[i].name))
 				keep(j, judge->pinned.files[i].name);
 	}
+	subject->unsure = false;
 	judge_rules(j);
 	for (uint32_t i = 0; i < j->measured_cnt; i++)
 		pathprof_measured_release(&j->measured[i].figures);

@@ -40,6 +40,13 @@ struct found {
 	uint32_t cnt, room;
 };
 
+/* A subject over the threshold in the window being read. */
+struct over {
+	uint64_t group;
+	char *container;
+	bool hot; /* its interval is over, too */
+};
+
 struct pp_drift_restore {
 	struct pp_drift *drift;
 	sd_event_source *timer;                  /* NULL: the start waits */
@@ -47,13 +54,9 @@ struct pp_drift_restore {
 	uint32_t window_cnt, next, left_out_cnt;
 	uint64_t count_cnt;               /* counts of the windows */
 	const struct past_window *window; /* being read */
-	double hot_bits;                  /* the lowest threshold of what is judged by kl */
-
-	struct { /* subjects over it in this window */
-		uint64_t group;
-		char *container;
-	} * hot;
-	uint32_t hot_cnt;
+	double over_bits;                 /* the lowest threshold of what is judged by kl */
+	struct over *over;
+	uint32_t over_cnt;
 };
 
 /* Called with the newest window first. */
@@ -91,13 +94,13 @@ static void turn_round(struct pp_drift_restore *r)
 
 static void set_threshold(struct pp_drift_restore *r)
 {
-	r->hot_bits = pathprof_alert_fast.threshold;
+	r->over_bits = pathprof_alert_fast.threshold;
 	for (int i = 0; i < PP_CONFIG_ALERT_MAX; i++) {
 		const struct pp_drift_rule *rule = &r->drift->alerts.rules[i];
 
 		if (rule->config && rule->rule.metric == PATHPROF_METRIC_KL_CORRECTED &&
-		    rule->rule.threshold < r->hot_bits)
-			r->hot_bits = rule->rule.threshold;
+		    rule->rule.threshold < r->over_bits)
+			r->over_bits = rule->rule.threshold;
 	}
 }
 
@@ -107,31 +110,34 @@ static int take_drift(void *context, const struct pathprof_drift_row *row)
 {
 	struct pp_drift_restore *r = context;
 
-	if (!(row->kl_low_bits > r->hot_bits))
+	if (!(row->kl_corrected_bits > r->over_bits))
 		return 0;
-	if (pp_resize(&r->hot, r->hot_cnt + 1ul) < 0)
+	if (pp_resize(&r->over, r->over_cnt + 1ul) < 0)
 		return -ENOMEM;
-	r->hot[r->hot_cnt].group = pathprof_event_group(&row->binary_id);
-	r->hot[r->hot_cnt].container = strdup(row->container);
-	return r->hot[r->hot_cnt++].container ? 0 : -ENOMEM;
+	r->over[r->over_cnt] = (struct over){.group = pathprof_event_group(&row->binary_id),
+					     .container = strdup(row->container),
+					     .hot = row->kl_low_bits > r->over_bits};
+	return r->over[r->over_cnt++].container ? 0 : -ENOMEM;
 }
 
-static void release_hot(struct pp_drift_restore *r)
+static void release_over(struct pp_drift_restore *r)
 {
-	for (uint32_t i = 0; i < r->hot_cnt; i++)
-		free(r->hot[i].container);
-	free(r->hot);
-	r->hot = NULL;
-	r->hot_cnt = 0;
+	for (uint32_t i = 0; i < r->over_cnt; i++)
+		free(r->over[i].container);
+	free(r->over);
+	r->over = NULL;
+	r->over_cnt = 0;
 }
 
-static bool is_hot(const struct pp_drift_restore *r, const struct pathprof_part *part)
+/* NULL: the part's subject was not over. */
+static const struct over *find_over(const struct pp_drift_restore *r,
+				    const struct pathprof_part *part)
 {
-	for (uint32_t i = 0; i < r->hot_cnt; i++)
-		if (r->hot[i].group == part->group && r->hot[i].container &&
-		    !strcmp(r->hot[i].container, part->container))
-			return true;
-	return false;
+	for (uint32_t i = 0; i < r->over_cnt; i++)
+		if (r->over[i].group == part->group && r->over[i].container &&
+		    !strcmp(r->over[i].container, part->container))
+			return &r->over[i];
+	return NULL;
 }
 
 /* ---------------------------------------------------------------- counts */
@@ -143,10 +149,12 @@ static int push_part(void *context, struct pathprof_part *part)
 	struct pp_drift *drift = r->drift;
 	struct pp_drift_subject *subject = pp_drift_subject(
 		&drift->subjects, part, pp_drift_is_enough(&drift->common, &part->tally));
+	const struct over *over = find_over(r, part);
 
-	return subject ? pp_drift_push(&drift->subjects, subject, part, r->window->end_ns,
-				       is_hot(r, part))
-		       : 0;
+	if (!subject)
+		return 0;
+	subject->unsure = over;
+	return pp_drift_push(&drift->subjects, subject, part, r->window->end_ns, over && over->hot);
 }
 
 static int read_window(struct pp_drift_restore *r, struct pathprof_error *error)
@@ -159,7 +167,7 @@ static int read_window(struct pp_drift_restore *r, struct pathprof_error *error)
 		code = pathprof_parts_read(r->drift->common.store, &filter,
 					   r->drift->common.kind == PATHPROF_KIND_WEIGHED, 0,
 					   push_part, r, error);
-	release_hot(r);
+	release_over(r);
 	pp_drift_evict(&r->drift->subjects);
 	return code;
 }
@@ -174,7 +182,7 @@ void pp_drift_end_restore(struct pp_drift *drift)
 		return;
 	drift->restore = NULL;
 	sd_event_source_disable_unref(r->timer);
-	release_hot(r);
+	release_over(r);
 	free(r);
 }
 

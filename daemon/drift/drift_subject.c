@@ -91,8 +91,12 @@ struct pp_drift_subject *pp_drift_subject(struct pp_drift_subjects *subjects,
 int pp_drift_push(const struct pp_drift_subjects *subjects, struct pp_drift_subject *subject,
 		  const struct pathprof_part *part, int64_t end_ns, bool hot)
 {
+	enum pathprof_rolling_verdict verdict =
+		subject->unsure ? PATHPROF_ROLLING_UNSURE : PATHPROF_ROLLING_CALM;
+
 	subject->seen_ns = end_ns;
-	return pathprof_rolling_push(&subject->rolling, &part->tally, end_ns, hot,
+	return pathprof_rolling_push(&subject->rolling, &part->tally, end_ns,
+				     hot ? PATHPROF_ROLLING_HOT : verdict,
 				     pp_drift_pooled_max(subjects->alerts) - 1,
 				     (int64_t)subjects->common->config.rolling_ns);
 }

@@ -416,7 +416,7 @@ static void test_few_bursts(void)
 		scene.moved_windows = 10;
 		scene.trials = unit_rounds(20, 60);
 		t = run(&scene);
-		CU_ASSERT(t.caught * 100 >= 80 * scene.trials);
+		CU_ASSERT(t.caught * 100 >= 85 * scene.trials);
 		CU_ASSERT(t.caught_windows <= 3);
 	}
 }

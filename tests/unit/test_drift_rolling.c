@@ -120,7 +120,7 @@ static void test_rolling(void)
 		CU_ASSERT_EQUAL(pathprof_rolling_push(
 					&rolling,
 					&(struct pathprof_tally){.events = events, .cnt = cnt},
-					past[i].end_ns, false, 2, 200),
+					past[i].end_ns, PATHPROF_ROLLING_CALM, 2, 200),
 				0);
 		CU_ASSERT_EQUAL(rolling.recent_cnt, i < 2 ? i + 1 : 2);
 		CU_ASSERT(base_is_sound(&rolling, past, i < 1 ? 0 : i - 1));
@@ -139,12 +139,19 @@ static void test_rolling(void)
 
 static uint32_t recent_max = 2;
 
-static void push_one(struct pathprof_rolling *rolling, uint64_t key, int64_t end_ns, bool hot)
+static void push(struct pathprof_rolling *rolling, uint64_t key, int64_t end_ns,
+		 enum pathprof_rolling_verdict verdict)
 {
 	struct pathprof_event event = {.key_lo = key, .weight = 1};
 	const struct pathprof_tally window = {.events = &event, .cnt = 1};
 
-	CU_ASSERT_EQUAL(pathprof_rolling_push(rolling, &window, end_ns, hot, recent_max, 100), 0);
+	CU_ASSERT_EQUAL(pathprof_rolling_push(rolling, &window, end_ns, verdict, recent_max, 100),
+			0);
+}
+
+static void push_one(struct pathprof_rolling *rolling, uint64_t key, int64_t end_ns, bool hot)
+{
+	push(rolling, key, end_ns, hot ? PATHPROF_ROLLING_HOT : PATHPROF_ROLLING_CALM);
 }
 
 static bool base_has(const struct pathprof_rolling *rolling, uint64_t key)
@@ -207,10 +214,45 @@ static void test_change_begins(void)
 	recent_max = 2;
 }
 
+/* Windows wait while it is not sure whether they have changed; what comes then decides. */
+static void test_unsure(void)
+{
+	for (int changed = 0; changed < 2; changed++) {
+		struct pathprof_rolling rolling = {0};
+		int64_t now = 0;
+
+		for (int i = 0; i < 10; i++)
+			push_one(&rolling, 1, now += 10, false);
+		for (int i = 0; i < 6; i++)
+			push(&rolling, 2, now += 10, PATHPROF_ROLLING_UNSURE);
+		CU_ASSERT_FALSE(base_has(&rolling, 2));
+		for (int i = 0; i < 7; i++)
+			push_one(&rolling, 3, now += 10, changed);
+		CU_ASSERT_EQUAL(base_has(&rolling, 2), !changed);
+		CU_ASSERT_EQUAL(base_has(&rolling, 3), !changed);
+		pathprof_rolling_release(&rolling);
+	}
+}
+
+/* ... but not for ever: a figure that is never sure is how the program is. */
+static void test_never_sure(void)
+{
+	struct pathprof_rolling rolling = {0};
+
+	for (int64_t i = 1; i < 30; i++) {
+		push(&rolling, 1, 10 * i, PATHPROF_ROLLING_UNSURE);
+		CU_ASSERT(rolling.recent_cnt <= PATHPROF_ROLLING_WAIT_MAX);
+	}
+	CU_ASSERT(base_has(&rolling, 1));
+	pathprof_rolling_release(&rolling);
+}
+
 static const struct unit_test tests[] = {
 	{"counts add up as an array does", test_counts},
 	{"the rolling baseline is the windows of its time", test_rolling},
 	{"a change stays out of the baseline until it is the new normal", test_change_stays_out},
 	{"so does the window in which it begins", test_change_begins},
+	{"windows wait while it is not sure whether they changed", test_unsure},
+	{"windows that are never sure become the baseline", test_never_sure},
 };
 UNIT_SUITE(drift_rolling, tests)

@@ -120,6 +120,9 @@ enum pathprof_alert_change {
 	PATHPROF_ALERT_RESOLVED,
 	PATHPROF_ALERT_CALMED, /* pending, then well again: nobody was told */
 };
+/* Whether the figure is over the threshold, but its interval is not: chance may have made it. */
+bool pathprof_alert_is_unsure(const struct pathprof_alert_rule *rule,
+			      const struct pathprof_alert_input *input);
 /*
  * Takes a window. One with too few samples, a figure that is not a number, or a time not after the
  * last one's changes nothing. While the cool-down lasts a streak goes on counting, and the alert

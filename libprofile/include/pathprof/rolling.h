@@ -2,7 +2,8 @@
 /*
  * The rolling baseline of one subject: what its windows of the last hour came to.
  *
- *     newest window -> recent: the last two or more, which rules may measure together
+ *     newest window -> recent: the last two or more, which rules may measure together; up to
+ *                        |  eight while it is not sure whether the newest has changed
  *                        | the oldest of them leaves
  *                        v
  *                      base: buckets of windows, the oldest goes when it is too old
@@ -30,7 +31,15 @@
 
 #define PATHPROF_ROLLING_BUCKETS    8
 #define PATHPROF_ROLLING_RECENT_MIN 2
+#define PATHPROF_ROLLING_WAIT_MAX   8
 #define PATHPROF_ROLLING_RECENT_MAX 15
+
+/* The verdict on a window by the rules that measure it against the rolling baseline. */
+enum pathprof_rolling_verdict {
+	PATHPROF_ROLLING_CALM,
+	PATHPROF_ROLLING_UNSURE, /* over a threshold, but the figure's interval is not */
+	PATHPROF_ROLLING_HOT,    /* an alert is pending or firing */
+};
 
 struct pathprof_rolling_bucket {
 	struct pathprof_tally tally;
@@ -62,11 +71,12 @@ struct pathprof_rolling {
 
 void pathprof_rolling_release(struct pathprof_rolling *rolling);
 /*
- * A window that was judged already (hot: what came out). recent_max of them wait, within
+ * Takes a window that was judged already. recent_max of them wait, within
  * PATHPROF_ROLLING_RECENT_MIN and _MAX. -ENOMEM: it is lost.
  */
 int pathprof_rolling_push(struct pathprof_rolling *rolling, const struct pathprof_tally *window,
-			  int64_t end_ns, bool hot, uint32_t recent_max, int64_t span_ns);
+			  int64_t end_ns, enum pathprof_rolling_verdict verdict,
+			  uint32_t recent_max, int64_t span_ns);
 /* The newest window and cnt - 1 before it, together, into *ret_pool (released by the caller). */
 int pathprof_rolling_pool(const struct pathprof_rolling *rolling,
 			  const struct pathprof_tally *window, uint32_t cnt,

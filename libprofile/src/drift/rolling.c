@@ -154,16 +154,26 @@ static int leave_first(struct pathprof_rolling *rolling, bool hot, int64_t span_
 	return r;
 }
 
-int pathprof_rolling_push(struct pathprof_rolling *rolling, const struct pathprof_tally *window,
-			  int64_t end_ns, bool hot, uint32_t recent_max, int64_t span_ns)
+/* The number of windows that may wait. */
+static uint32_t wait_of(enum pathprof_rolling_verdict verdict, uint32_t recent_max)
 {
+	uint32_t least = verdict == PATHPROF_ROLLING_UNSURE ? PATHPROF_ROLLING_WAIT_MAX
+							    : PATHPROF_ROLLING_RECENT_MIN;
+
+	if (recent_max > PATHPROF_ROLLING_RECENT_MAX)
+		return PATHPROF_ROLLING_RECENT_MAX;
+	return recent_max < least ? least : recent_max;
+}
+
+int pathprof_rolling_push(struct pathprof_rolling *rolling, const struct pathprof_tally *window,
+			  int64_t end_ns, enum pathprof_rolling_verdict verdict,
+			  uint32_t recent_max, int64_t span_ns)
+{
+	bool hot = verdict == PATHPROF_ROLLING_HOT;
 	struct pathprof_rolling_recent newest = {.end_ns = end_ns, .hot = hot};
 	int r = 0, added;
 
-	if (recent_max > PATHPROF_ROLLING_RECENT_MAX)
-		recent_max = PATHPROF_ROLLING_RECENT_MAX;
-	if (recent_max < PATHPROF_ROLLING_RECENT_MIN)
-		recent_max = PATHPROF_ROLLING_RECENT_MIN;
+	recent_max = wait_of(verdict, recent_max);
 	while (rolling->recent_cnt >= recent_max && r == 0)
 		r = leave_first(rolling, hot, span_ns);
 	added = pathprof_tally_join(&newest.tally, window);

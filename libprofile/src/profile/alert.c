@@ -92,12 +92,22 @@ struct pathprof_alert_input pathprof_alert_input_of(enum pathprof_metric metric,
 		.value_low = metric == PATHPROF_METRIC_KL_CORRECTED ? drift->kl_low_bits : value};
 }
 
+static bool is_beyond(const struct pathprof_alert_rule *rule, double value)
+{
+	return pathprof_metric_fires_below(rule->metric) ? value < rule->threshold
+							 : value > rule->threshold;
+}
+
 static bool is_over(const struct pathprof_alert_rule *rule,
 		    const struct pathprof_alert_input *input)
 {
-	if (pathprof_metric_fires_below(rule->metric))
-		return input->value < rule->threshold && input->value_low < rule->threshold;
-	return input->value > rule->threshold && input->value_low > rule->threshold;
+	return is_beyond(rule, input->value) && is_beyond(rule, input->value_low);
+}
+
+bool pathprof_alert_is_unsure(const struct pathprof_alert_rule *rule,
+			      const struct pathprof_alert_input *input)
+{
+	return is_beyond(rule, input->value) && !is_beyond(rule, input->value_low);
 }
 
 static bool is_well(const struct pathprof_alert_rule *rule,

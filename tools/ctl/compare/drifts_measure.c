@@ -117,12 +117,12 @@ static void add_row(struct measuring *m, const struct pathprof_part *part,
 	pathprof_measured_release(&measured);
 }
 
-/* Whether a rule is pending or fires: the window stays out of the rolling baseline then. */
-static bool is_alarmed(const struct measuring *m, struct subject *subject,
-		       const struct pathprof_judged *judged)
+/* Feeds the service's rules, which decide whether the window may become baseline. */
+static enum pathprof_rolling_verdict judge(const struct measuring *m, struct subject *subject,
+					   const struct pathprof_judged *judged)
 {
 	const struct pathprof_baseline baseline = pathprof_rolling_baseline(&subject->rolling);
-	bool alarmed = false;
+	bool hot = false, unsure = false;
 
 	for (size_t i = 0; i < RULE_CNT; i++) {
 		struct pathprof_alert_state *state = &subject->states[i];
@@ -133,11 +133,14 @@ static bool is_alarmed(const struct measuring *m, struct subject *subject,
 			input = pathprof_alert_input_of(rules[i]->metric, &measured.drift,
 							m->window->end_ns);
 			pathprof_alert_take(state, rules[i], &input);
+			unsure |= pathprof_alert_is_unsure(rules[i], &input);
 		}
 		pathprof_measured_release(&measured);
-		alarmed |= state->phase != PATHPROF_ALERT_QUIET;
+		hot |= state->phase != PATHPROF_ALERT_QUIET;
 	}
-	return alarmed;
+	if (hot)
+		return PATHPROF_ROLLING_HOT;
+	return unsure ? PATHPROF_ROLLING_UNSURE : PATHPROF_ROLLING_CALM;
 }
 
 static int take_part(void *context, struct pathprof_part *part)
@@ -145,7 +148,7 @@ static int take_part(void *context, struct pathprof_part *part)
 	struct measuring *m = context;
 	struct subject *subject = subject_of(m, part);
 	struct pathprof_judged judged;
-	bool alarmed;
+	enum pathprof_rolling_verdict verdict;
 
 	m->seen = true;
 	if (!subject)
@@ -159,8 +162,8 @@ static int take_part(void *context, struct pathprof_part *part)
 	};
 	if (part->tally.samples >= SAMPLES_MIN)
 		add_row(m, part, &judged);
-	alarmed = is_alarmed(m, subject, &judged);
-	return pathprof_rolling_push(&subject->rolling, &part->tally, m->window->end_ns, alarmed,
+	verdict = judge(m, subject, &judged);
+	return pathprof_rolling_push(&subject->rolling, &part->tally, m->window->end_ns, verdict,
 				     POOLED_MAX - 1, ROLLING_NS);
 }
 
