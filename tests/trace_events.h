@@ -50,8 +50,8 @@ static inline int trace_compare_places(const void *a, const void *b)
 }
 
 /*
- * So many numbers below `below`, ascending, by xorshift64* from a fixed seed: the same trace gives
- * the same windows. The caller's.
+ * Draws cnt numbers below `below`, ascending, by xorshift64* from a fixed seed: the same trace
+ * gives the same windows. The caller frees them.
  */
 static inline uint64_t *trace_choose_places(size_t cnt, uint64_t below,
 					    void (*fail)(const char *what))

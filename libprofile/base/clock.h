@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What time it is, in nanoseconds. Any thread; signal handlers, too.
+ * Reading of clocks, in nanoseconds. Any thread; signal handlers, too.
  */
 #ifndef PP_BASE_CLOCK_H
 #define PP_BASE_CLOCK_H

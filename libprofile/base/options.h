@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * A program's options as one table, which getopt and --help are both made of: what is taken is
- * told, and the other way round.
+ * A program's options as one table, which getopt and --help are both made of: every option that is
+ * accepted is documented, and the other way round.
  *
  * Workload: once a process. One thread, for getopt has globals. Strings are the table's and argv's.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
-/* When progress is said: see progress.h. */
+/* Decides when progress is reported: see progress.h. */
 #include "progress.h"
 
 #include <errno.h>

@@ -102,7 +102,7 @@ static uint64_t hash_text(const struct pp_texts *texts, const char *text)
 	return XXH3_64bits_withSeed(text, strlen(text), texts->seed);
 }
 
-/* Before the first text. Where no random number is to be had, an address does. */
+/* Seeds the hash before the first text. If there are no random numbers, an address serves. */
 static void choose_seed(struct pp_texts *texts)
 {
 	if (getrandom(&texts->seed, sizeof(texts->seed), GRND_NONBLOCK) != sizeof(texts->seed))

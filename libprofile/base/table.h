@@ -12,8 +12,8 @@
  *
  * Workload: 10 to 10^7 items, looked for far more often than added.
  *
- * Of a hash the lower 32 bits count, the lowest most. Where those who are profiled choose the keys,
- * it needs a seed that they do not know.
+ * The lower 32 bits of a hash are used, and the lowest choose the slot. If profiled programs choose
+ * the keys, the hash needs a seed that they do not know.
  *
  * Locking: none, one owner. A zeroed table is an empty one.
  */
@@ -112,8 +112,8 @@ uint32_t pp_map_get(const struct pp_map *map, uint64_t key);
 void pp_map_release(struct pp_map *map);
 
 /*
- * Each text once, numbered as it came. Locking and ownership as above: texts are copied. Those who
- * are profiled may choose them.
+ * A set of texts, numbered as they came. Locking and ownership as above: texts are copied. Profiled
+ * programs may choose the texts.
  */
 struct pp_texts {
 	char **texts; /* [table.cnt] */
@@ -129,8 +129,8 @@ uint32_t pp_texts_find(const struct pp_texts *texts, const char *text);
 void pp_texts_release(struct pp_texts *texts);
 
 /*
- * An array of items, in the order they came, each beginning with its key, and its table. What is
- * found keeps its number, and its address until something is added. Only the last can be removed.
+ * An array of items, in the order they came, each beginning with its key, and its table. An item
+ * keeps its number, and its address until something is added. Only the last can be removed.
  */
 struct pp_keyed {
 	uint8_t *items;

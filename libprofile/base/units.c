@@ -105,7 +105,7 @@ static int read_whole(const char **text, uint64_t *ret_value)
 	return 0;
 }
 
-/* What stands before the point may be left out. */
+/* Reads a decimal number; the digits before the point may be missing. */
 static int read_decimal(const char **text, struct decimal *ret_value)
 {
 	struct decimal value = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Libraries that choose variants of their functions by the processor: a run under an emulator shows
- * others than production, so they are not held against each other. Pure.
+ * others than production, so these are not compared. Pure.
  */
 #ifndef PP_BASE_VARIANTS_H
 #define PP_BASE_VARIANTS_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* path: a binary's, of which the last part says. */
+/* path: a binary's; its last part decides. */
 static inline bool pp_chooses_variants(const char *path)
 {
 	static const char *const names[] = {"libc.so", "libm.so", "ld-linux", "libc-2", "libm-2"};

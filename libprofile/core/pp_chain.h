@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What the chain of one CPU consists of in the kernel module: tuples go through the compressor,
+ * The parts of one CPU's chain in the kernel module: tuples go through the compressor,
  * branches through the path stack, paths or segments into the hot path table. kmod/pipeline.c and
  * kmod/segments.c have the steps.
  */

@@ -33,9 +33,9 @@ struct pp_compress {
 };
 
 /*
- * Periods that all begin at 0 keep back half a period of every substream, on average, until the
- * end: what a short profile has not seen. Begun at random, an estimate is right on average from
- * the first tuple on.
+ * If all periods began at 0, half a period of every substream, on average, would be held back until
+ * the end, and a short profile would lack it. With random starts an estimate is right on average
+ * from the first tuple on.
  */
 PP_INLINE void pp_compress_phase(struct pp_compress *c, const struct pp_compress_config *config)
 {
@@ -50,7 +50,7 @@ PP_INLINE void pp_compress_phase(struct pp_compress *c, const struct pp_compress
 	}
 }
 
-/* c is all zeroes. seed: of what is random. */
+/* c is all zeroes. seed: of the random numbers. */
 PP_INLINE void pp_compress_init(struct pp_compress *c, const struct pp_compress_config *config,
 				__u64 seed)
 {

@@ -10,8 +10,8 @@
  *
  * Source: Intel SDM volume 2, appendix A (opcode maps), read for 64-bit mode. Near branches under
  * an operand-size prefix are read as Intel's processors do (the prefix is ignored); AMD's truncate
- * to 16 bits, which no compiler emits. Knights Corner's VEX-coded jumps are unknown here. Of APX,
- * JMPABS is the one branch that is new, and REX2 may stand before indirect ones.
+ * to 16 bits, which no compiler emits. Knights Corner's VEX-coded jumps are unknown here. The one
+ * new branch of APX is JMPABS, and REX2 may stand before indirect ones.
  */
 #ifndef PP_DECODE_H
 #define PP_DECODE_H
@@ -47,7 +47,7 @@ enum {
 	PP_PREFIX_LOCK = 2,
 };
 
-/* Where in an instruction we are. */
+/* The position within an instruction. */
 struct pp_decoder {
 	const __u8 *code;
 	__u64 pc;
@@ -69,7 +69,7 @@ PP_INLINE int pp_decoder_has(const struct pp_decoder *d, __u32 bytes)
 	return d->at + bytes <= d->len;
 }
 
-/* The bit of a prefix; 0 for what means nothing to a transfer, REX too; -1: it is none. */
+/* The bit of a prefix byte; 0 if it has no effect on a transfer, as REX; -1: it is no prefix. */
 PP_INLINE int pp_decode_prefix(__u32 byte)
 {
 	switch (byte) {
@@ -188,9 +188,9 @@ PP_INLINE __u32 pp_decode_modrm_hazard(const struct pp_decoder *d, __u32 opcode)
 }
 
 /*
- * Where UMIP is on, sldt, str, sgdt, sidt and smsw fault and the kernel writes what it likes in
- * their place, going on behind them without a trap: the instruction there would be stepped over
- * without having been looked at. So do cli and sti of a program that asked for I/O privileges.
+ * If UMIP is on, sldt, str, sgdt, sidt and smsw fault, and the kernel emulates them and continues
+ * behind them without a trap: the next instruction would be stepped over without having been looked
+ * at. The same holds for cli and sti of a program that asked for I/O privileges.
  */
 PP_INLINE __u32 pp_decode_group6(const struct pp_decoder *d)
 {
@@ -200,8 +200,9 @@ PP_INLINE __u32 pp_decode_group6(const struct pp_decoder *d)
 }
 
 /*
- * 0F 01: what UMIP is about, calls of a hypervisor, what ends a transaction or leaves for an
- * address only it knows. eretu and erets are clac with a REP prefix.
+ * 0F 01: instructions that UMIP blocks, calls of a hypervisor, the end of a transaction, and
+ * transfers to an address that only the instruction knows. eretu and erets are clac with a REP
+ * prefix.
  */
 PP_INLINE __u32 pp_decode_group7(const struct pp_decoder *d)
 {
@@ -256,7 +257,7 @@ PP_INLINE __u32 pp_decode_map_0f(const struct pp_decoder *d, __u32 opcode, struc
 	}
 }
 
-/* One-byte opcodes that are no transfer; what is not named is harmless or leads to VEX and such. */
+/* One-byte opcodes that are no transfer; those not named are harmless or begin VEX and the like. */
 PP_INLINE __u32 pp_decode_other(const struct pp_decoder *d, __u32 opcode)
 {
 	switch (opcode) {
@@ -378,9 +379,9 @@ PP_INLINE __u32 pp_decode_map(struct pp_decoder *d, __u32 opcode, struct pp_insn
 /*
  * code[0..len), len 1..16, holds the bytes at address pc. Any context; pure.
  *
- * A transfer has hazard NONE. An instruction of no kind that is cut off behind the bytes that say
- * what it is passes as whole: the step over it faults in the page it goes on in, or faults as it
- * would have without us.
+ * A transfer has hazard NONE. An instruction that is no transfer and is cut off behind the bytes
+ * that identify it passes as whole: the step over it faults in the page it goes on in, or faults as
+ * it would have without us.
  */
 PP_INLINE void pp_decode(const __u8 *code, __u32 len, __u64 pc, struct pp_insn *ret_insn)
 {

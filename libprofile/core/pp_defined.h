@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * Which segments' branches were told to the reader: the last 8,192 of them, by 63 bits of a hash in
- * sets of 16, last used first. Two segments that share those bits would be told apart by nobody
- * (2^-57 a pair of one length, by the bits that pp_segment.h has for their branches).
+ * The segments whose branches were sent to the reader: the last 8,192 of them, by 63 bits of a hash
+ * in sets of 16, last used first. Two segments that share those bits could not be told apart (2^-57
+ * a pair of one length, by the bits that pp_segment.h has for their branches).
  *
  * Workload: once a message of the hot path table, 1 in 50 to 100 segments. Any context, NMI
  * included; the caller owns the table.

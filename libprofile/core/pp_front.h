@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * F_k: a small set-associative table in front of a sampler, F64H[P192]1024. What it holds is
- * counted exactly and costs no message until it leaves; only the rest of the stream is sampled.
- * The sampler decides who enters: a tuple it picks brings the count of its message along, and what
- * is replaced goes out with all it has gathered. So there are never more messages than the
- * sampler would have sent alone, and no count is lost.
+ * F_k: a small set-associative table in front of a sampler, F64H[P192]1024. Tuples in it are
+ * counted exactly and cost no message until they leave; only the rest of the stream is sampled. The
+ * sampler decides who enters: a tuple it picks brings the count of its message along, and what is
+ * replaced goes out with all it has gathered. So there are never more messages than the sampler
+ * would have sent alone, and no count is lost.
  *
  * A table behind the sampler (pp_assoc.h) saves messages of hot tuples but leaves them in the
  * strata, where they blur the others; in front they leave the strata too.

@@ -107,7 +107,7 @@ PP_INLINE void pp_hpt_init(struct pp_hpt *h, __u64 seed)
 		h->stratum[i] = (__u32)(pp_random_next(&random) >> 32) % PP_HPT_RATE;
 }
 
-/* TAIL: the way whose turn it is, when one's is, in place of `way`. The set is full. */
+/* TAIL: the way whose turn it is; `way` while it is no way's turn. The set is full. */
 PP_INLINE __u32 pp_hpt_turn(struct pp_hpt *h, __u32 way, __u32 ways)
 {
 	__u32 misses = ++h->misses;
@@ -117,7 +117,7 @@ PP_INLINE __u32 pp_hpt_turn(struct pp_hpt *h, __u32 way, __u32 ways)
 	return misses / PP_HPT_TURN % ways;
 }
 
-/* TAIL: an entry leaves. 1: it is a message, its count what that stands for. */
+/* TAIL: an entry leaves. 1: it becomes a message, with the count that the message stands for. */
 PP_INLINE __u32 pp_hpt_leave(struct pp_hpt *h, struct pp_hpt_entry *e)
 {
 	__u64 mixed = (e->start ^ e->desc) * 0x9E3779B97F4A7C15ULL;
@@ -132,7 +132,7 @@ PP_INLINE __u32 pp_hpt_leave(struct pp_hpt *h, struct pp_hpt_entry *e)
 	return sum >= PP_HPT_RATE;
 }
 
-/* Adds count to a path. 1: *ret_message goes out; else what it holds means nothing. */
+/* Adds count to a path. 1: *ret_message goes out; else *ret_message is undefined. */
 PP_INLINE __u32 pp_hpt_step(struct pp_hpt *h, const struct pp_hpt_config *config, __u64 start,
 			    __u64 desc, __u64 count, struct pp_hpt_entry *ret_message)
 {
@@ -145,7 +145,8 @@ PP_INLINE __u32 pp_hpt_step(struct pp_hpt *h, const struct pp_hpt_config *config
 		e[PP_MASK(way, PP_HPT_WAYS_MAX - 1)].count += count;
 		return 0;
 	}
-	/* Laundered: what the search above taught the verifier about ways would fork the next. */
+	/* Laundered: else the verifier would analyse what follows once for each way that may be
+	 * found. */
 	way = pp_hpt_victim(h, e, PP_LAUNDER(config->ways, &h->scratch));
 	way = PP_LAUNDER(way, &h->scratch);
 	valid = (e[PP_MASK(way, PP_HPT_WAYS_MAX - 1)].desc & PP_HPT_VALID) != 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * How long an x86-64 instruction is, by its form: prefixes, opcode map, ModRM and immediate. What
- * the opcode does need not be known, so instructions of processors to come have a length as well.
+ * How long an x86-64 instruction is, by its form: prefixes, opcode map, ModRM and immediate. The
+ * operation need not be known, so instructions of future processors have a length as well.
  *
- * Workload: what a library of instructions does not know, and the few that end near a page's end.
+ * Workload: instructions that the decoding library does not know, and the few near a page's end.
  *
  * Locking and ownership: none; pure functions over the caller's bytes. Any context.
  *
@@ -263,7 +263,7 @@ PP_INLINE __u32 pp_len_modrm(struct pp_shape *s)
 
 /* ---------------------------------------------------------------- immediate */
 
-/* Of the operand's size, but never more than four bytes. */
+/* The length of an immediate of the operand's size, which is at most four bytes. */
 PP_INLINE __u32 pp_len_operand(const struct pp_shape *s)
 {
 	return s->is_operand_16 && !s->is_wide ? 2 : 4;
@@ -409,8 +409,9 @@ PP_INLINE __u32 pp_insn_len(const __u8 *code, __u32 len)
 }
 
 /*
- * The same of forms whose opcodes all have one shape, or where what has another is listed above:
- * VEX, EVEX, XOP, REX2, 0F 38, 0F 3A and 0F 01. 0 for all others, and for what is too long.
+ * The same for forms whose opcodes all have one shape, or whose exceptions are listed above: VEX,
+ * EVEX, XOP, REX2, 0F 38, 0F 3A and 0F 01. 0 for all other forms, and for an instruction that is
+ * too long.
  */
 PP_INLINE __u32 pp_insn_len_by_form(const __u8 *code, __u32 len)
 {

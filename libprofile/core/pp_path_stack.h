@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
  * The path stack (EOPP 5.2): cuts a branch stream into paths. An entry for every active procedure
- * holds the path that procedure is on. What a branch does to the stack is looked up by its class
- * in a programmable table (the thesis' PPCR), in the fixed order update, pop, push.
+ * holds the path that procedure is on. The effect of a branch on the stack is looked up by its
+ * class in a programmable table (the thesis' PPCR), in the fixed order update, pop, push.
  *
  * Chosen where the thesis is silent: a pushed entry starts at the address that runs next; a path
  * that reaches max_length is popped and a new one begins there; a full stack drops its oldest
@@ -127,9 +127,9 @@ PP_INLINE __u32 pp_path_extends(struct pp_path_entry *e, const struct pp_path_co
 }
 
 /*
- * Adds the branch to the path as ops say. 1: the path has reached its greatest length. Outcomes
- * are free of jumps, for the same reason as pp_branch_class(); that events are counted is so for
- * every class of both published tables, hence well guessed.
+ * Adds the branch to the path as ops say. 1: the path has reached its greatest length. Outcomes are
+ * free of jumps, for the same reason as pp_branch_class(); the test for counted events is true for
+ * every class of both published tables, hence well predicted.
  */
 PP_INLINE __u32 pp_path_update(struct pp_path_entry *e, const struct pp_branch *b, __u32 ops,
 			       __u32 max_length)

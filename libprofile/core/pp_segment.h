@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * Segments: what a window of taken branches knows of paths (a branch stack records no branch that
- * was not taken). A segment begins at the target of a call, return, indirect or backward branch
- * and goes up to and with the next such one, or 32 branches; the next begins where that one led.
- * What stands in a window before its first such branch has an unknown start and belongs to none.
+ * Segments: the parts of paths that a window of taken branches shows (a branch stack records no
+ * branch that was not taken). A segment begins at the target of a call, return, indirect or
+ * backward branch and goes up to and with the next such one, or 32 branches; the next begins where
+ * that one led. Branches of a window before its first such branch have an unknown start and belong
+ * to no segment.
  *
  * A segment is named by its start and by desc, made so that the hot path table takes it for a
  * path: length << 32, a hash of its branches in the 32 bits of the outcomes and in bits 38 to 62.
@@ -72,9 +73,9 @@ PP_INLINE void pp_segment_cut(struct pp_segment_state *s)
 }
 
 /*
- * One taken branch. 1: a segment ended and *ret_segment is filled. Every kind ends one wherever it
- * leads, but none, conditional and plain jump: those do if they lead back. Written as three tests
- * in turn, since most branches of a segment are told by the first that does not hold.
+ * One taken branch. 1: a segment ended and *ret_segment is filled. A branch of kind none,
+ * conditional or plain jump ends one only if it leads back; all other kinds always do. Written as
+ * three tests in turn, since most branches of a segment are told by the first that does not hold.
  */
 PP_INLINE __u32 pp_segment_step(struct pp_segment_state *s, const struct pp_taken *b,
 				struct pp_segment *ret_segment)

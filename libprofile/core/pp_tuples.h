@@ -22,7 +22,7 @@
 
 #define PP_TUPLE_CALLS ((__u32)1 << PP_KIND_CALL | (__u32)1 << PP_KIND_ICALL)
 
-/* What is the same for all tuples of a window. */
+/* The values that are the same for all tuples of a window. */
 struct pp_tuple_plan {
 	__u64 tag;          /* the context, where pc has it */
 	__u32 edge_hash;    /* xored to the hash of the bare addresses */

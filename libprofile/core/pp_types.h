@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * The records that pass between the stages of the core. What lives on a stack between two stages
- * has __u64 members only: the BPF verifier takes a slot for overwritten only on a full 8-byte
- * store, and stale halves would fork its states.
+ * The records that pass between the stages of the core. Records on a stack between two stages have
+ * __u64 members only: the BPF verifier takes a slot for overwritten only on a full 8-byte store,
+ * and stale halves would fork its states.
  */
 #ifndef PP_TYPES_H
 #define PP_TYPES_H

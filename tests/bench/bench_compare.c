@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What comparing two profiles of a million paths costs.
+ * The cost of comparing two profiles of a million paths.
  *
  *     bench_compare [EVENTS]
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a branch costs in the core, step by step, beside a plain hash table that counts the same
+ * The cost of a branch in the core, step by step, beside a plain hash table that counts the same
  * stream in the same run. Only steps that a program ships; all of a collector together is timed by
  * bench_bpf.sh.
  *
@@ -155,7 +155,7 @@ static __attribute__((noinline)) uint64_t run_compress(const struct pp_chain_con
 	return sum;
 }
 
-/* As run_compress(), for a home whose configuration is fixed when it is compiled. */
+/* Like run_compress(), but with a configuration that is fixed at compile time. */
 static __attribute__((noinline)) uint64_t run_compress_fixed(const struct pp_chain_config *unused)
 {
 	static const struct pp_compress_config fixed = {
@@ -450,7 +450,7 @@ static ssize_t take_events(const struct pathprof_trace_event *events, ssize_t ev
 	return cnt;
 }
 
-/* As read_text(), of the first thread. */
+/* Like read_text(), but reads the first thread of an exact trace. */
 static ssize_t read_trace(const char *path)
 {
 	static struct pathprof_trace_event events[TRACE_BATCH];
@@ -486,7 +486,7 @@ static int fill_stream(const char *path)
 	return 0;
 }
 
-/* What the cases take that do not take branches. */
+/* Prepares the inputs of the cases that do not take branches. */
 static int prepare_stream(void)
 {
 	struct pp_path_config config;

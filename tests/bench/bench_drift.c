@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What drift costs the service: 200 binaries of 1,000 paths each a window, an hour of windows so
- * that baselines are full. Prints CPU time a window and the share of one core that is at windows of
- * 60 s and of 10 s; the aim is 0.1 % of a core at 60 s.
+ * The cost of drift in the service: 200 binaries of 1,000 paths each a window, an hour of windows
+ * so that baselines are full. Prints CPU time a window and the share of one core that is at windows
+ * of 60 s and of 10 s; the aim is 0.1 % of a core at 60 s.
  *
  * 2,000 samples a binary and window are 400,000 paths a minute, which is a busy host at the default
  * budget; cost goes with the number of different counts, so more samples cost more.

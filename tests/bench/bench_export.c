@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What writing a large profile costs in each format, beside what perf2bolt and llvm-profgen need
- * to make of the same counts what is written here.
+ * The cost of writing a large profile in each format, beside the time that perf2bolt and
+ * llvm-profgen need to make the same output from the same counts.
  *
  *     bench_export [BINARY [BRANCHES]]
  *
@@ -170,7 +170,7 @@ static struct cost write_one(struct bench *b, enum pathprof_format format)
 	return cost_of(&usage, status);
 }
 
-/* Of a command of the shell. */
+/* The cost of a shell command. */
 static struct cost run(const char *command)
 {
 	struct rusage usage;

@@ -61,7 +61,7 @@ struct program {
 	uint64_t bias;
 };
 
-/* Where the walk is. */
+/* The position of the random walk. */
 struct walk {
 	const struct program *program;
 	uint64_t random;
@@ -159,7 +159,9 @@ static void take_away(struct walk *w, uint32_t from, uint32_t back)
 	w->block = back;
 }
 
-/* The block's edge of that kind; PATHPROF_GRAPH_NONE. Of several any one. */
+/*
+ * The target of a random edge of that kind out of the block; PATHPROF_GRAPH_NONE if there is none.
+ */
 static uint32_t target(struct walk *w, uint32_t block, enum pathprof_edge_kind kind)
 {
 	const struct pathprof_graph *g = w->program->graph;

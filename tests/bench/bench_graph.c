@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the graphs of one file cost: built, kept, opened from the cache, and the flows of all its
- * functions; beside them a disassembler that only prints the same instructions.
+ * The cost of one file's graphs: to build, keep and open them from the cache, and to make the flows
+ * of all functions; beside them a disassembler that only prints the same instructions.
  *
  *     bench_graph [FILE]
  *
@@ -126,7 +126,7 @@ static void run_disassembler(const struct job *job)
 
 /* ---------------------------------------------------------------- measuring */
 
-/* Of one run in a process of its own; false: it is not here. */
+/* Measures one run in a process of its own; false if the program to run is not here. */
 static bool measure(const struct job *job, void (*run)(const struct job *job),
 		    struct cost *ret_cost)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What reconstruction costs a branch that comes out of it, read first and known.
+ * The cost of reconstruction for each reconstructed branch, with code read first and with known
+ * code.
  *
  *     bench_reconstruct [TRACE]
  *
@@ -96,7 +97,7 @@ static uint32_t longest_stream(const struct pathprof_trace *trace)
 	return longest;
 }
 
-/* Of each `every` taken branches the first TAKEN make a window; `at` counts them. */
+/* The first TAKEN of each `every` taken branches make a window; `at` counts the branches. */
 static void take(struct bench *b, const struct pathprof_trace_event *event, uint64_t every,
 		 uint64_t *at)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What reading a text costs, beside what other programs need to read the same file.
+ * The cost of reading a text, beside the time that other programs need for the same file.
  *
  *     bench_recording_text [MIB]
  *

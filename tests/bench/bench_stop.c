@@ -2,8 +2,8 @@
 /*
  * Two ways to stop a thread at a breakpoint of perf's: by the SIGTRAP that the event sends
  * (`sigtrap`, which the stepper uses), and by a signal whose default action is nothing, sent
- * through the descriptor (F_SETSIG). A traced thread stops for either. Where the tracer is killed
- * just then the first kills the thread, the second is dropped.
+ * through the descriptor (F_SETSIG). A traced thread stops for either. If the tracer is killed at
+ * that moment, the first kills the thread and the second is dropped.
  *
  *     bench_stop [STOPS [KILLS]]
  *
@@ -157,7 +157,7 @@ static pid_t start_tracer(pid_t target, bool traps, uint64_t stops)
 		return tracer;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	go_to_cpu(0, 0);
-	/* As the stepper does, where it may. */
+	/* The stepper does the same if it has the right. */
 	sched_setscheduler(0, SCHED_FIFO, &first);
 	trace(target, traps, stops);
 	_exit(0);

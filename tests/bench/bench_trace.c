@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What reading an exact trace costs an event: of a made-up trace of one hot loop, or of a real one.
+ * The cost of reading an exact trace, for each event: a made-up trace of one hot loop, or a real
+ * one.
  *
  *     bench_trace [TRACE]
  *

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the tracker costs: `name value unit` lines. */
+/* The cost of the tracker, in lines `name value unit`. */
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * The BPF collector held against itself in user space and against a plain model: what the parts of
- * this program share. The same windows go three ways:
+ * Declarations shared by the parts of this program, which compares the BPF collector with itself in
+ * user space and with a plain model. The same windows go three ways:
  *
  *   program.c   the shipped object, in the kernel, by its test entries
  *   twin.c      the same steps (collect_steps.h), compiled for user space: every record in order
@@ -12,7 +12,7 @@
  * conform.c compares, figures.c measures what a branch costs and what a sample brings.
  *
  * Workload: ten million branches, a minute. One thread, pinned to one CPU, which shares that CPU's
- * state with the program between runs only. What is allocated is there until the end.
+ * state with the program between runs only. Memory is freed only at the end.
  */
 #ifndef COLLECT_CHECK_H
 #define COLLECT_CHECK_H
@@ -91,7 +91,9 @@ int program_run(const struct program *p);
 int program_drain(const struct program *p, uint64_t first);
 /* Empties the ring into records. */
 int program_take(struct program *p);
-/* What the verifier processed for each program of an object, printed and held against the limit. */
+/*
+ * Prints the number of instructions the verifier processed for each program, and checks the limit.
+ */
 int program_verify(const char *object, const char *label);
 
 /* --------------------------------------------------------------------- twin */
@@ -118,7 +120,7 @@ void model_run(const struct pp_collect_given *given, uint32_t cnt);
 void model_drain(uint64_t first);
 /* Records that came. */
 void model_see(const unsigned char *records, size_t len_bytes);
-/* Behind a drain: lines that differ since the last. What there is to see goes to standard error. */
+/* The number of different lines since the last drain; if verbose, prints them on standard error. */
 uint64_t model_differences(bool verbose);
 /* Lines compared so far. */
 uint64_t model_lines(void);

@@ -34,7 +34,7 @@ struct run {
 
 /* ---------------------------------------------------------------- comparing */
 
-/* What only BPF writes, and what tells time. */
+/* Clears the fields that only BPF writes, and those that hold times. */
 static void forget_own(struct pp_collect_state *s)
 {
 	s->walk.scratch = 0;
@@ -199,7 +199,7 @@ static void run_all(struct run *run, uint64_t windows)
 
 /* ----------------------------------------------------------------- settings */
 
-/* What a setting is there for must have come to pass. */
+/* Whether the event that a setting is meant to cause has happened. */
 static bool has_happened(const struct run *run)
 {
 	const struct pp_collect_state *s = run->program->state;

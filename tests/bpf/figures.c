@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * What a branch costs in the kernel and in user space, in turns of the same windows, and how many
- * bytes a sample brings beside a raw copy of its branch stack.
+ * The cost of a branch in the kernel and in user space, in turns over the same windows, and the
+ * bytes that a sample puts into the ring, beside a raw copy of its branch stack.
  *
- * Workload: a million branches of each program, and all its windows once. Times are those of the
- * machine as it is now, neighbours included; what one run says of both sides can be compared.
+ * Workload: a million branches of each program, and all its windows once. Times include disturbance
+ * by other programs, so only figures of one run can be compared.
  */
 #include "collect_check.h"
 
@@ -112,7 +112,7 @@ static void print_cost(const char *name, struct cost *cost)
 	       user, cost->user[0], NS_USER, user <= NS_USER ? "met" : "missed", kernel / user);
 }
 
-/* What the test entry itself does for each window: finding it, copying it, counting it. */
+/* The cost of the test entry itself for each window: it finds, copies and counts the window. */
 static double harness_ns(struct program *p)
 {
 	uint64_t before = spent_ns(p);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * What the collector ought to tell of windows: the core's steps called the plain way, as
- * tests/vm/guest/vmsegments has it for the module, and with many processes, spoiled entries and
+ * The records that the collector should write for windows: the core's steps called the plain way,
+ * as tests/vm/guest/vmsegments does for the module, and with many processes, spoiled entries and
  * numbers that begin again besides. It shares no line with collect_steps.h, hashes every tuple
  * whole, and looks for a segment's slot when it has been counted.
  *
- * And what records must be whoever wrote them: in sequence, whole, each number named and each
- * segment defined before it is used.
+ * It also checks rules for the records of any writer: in sequence, whole, each number named and
+ * each segment defined before it is used.
  *
  * Workload: collect_check.h. One model, one owner. Rings that are full are not modelled.
  */
@@ -59,7 +59,7 @@ static uint64_t digest(const struct pathprof_lbr_entry *entries, uint32_t cnt)
 	return hash;
 }
 
-/* What the reader was told is forgotten in the order in which the core forgets it. */
+/* Definitions that the reader has are forgotten in the same order as by the core. */
 static void make_path(uint32_t slot, const struct pp_hpt_entry *entry)
 {
 	uint64_t desc = entry->desc & ~PP_HPT_VALID;

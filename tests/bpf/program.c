@@ -137,7 +137,7 @@ int program_open(struct program *ret_program, const char *object, const char *en
 	return r;
 }
 
-/* What was mapped stays so: the process is short. */
+/* Mappings are left to the end of the process. */
 void program_close(struct program *p)
 {
 	ring_buffer__free(p->ring);
@@ -205,7 +205,7 @@ static int judge(const struct bpf_program *program, const char *label, const cha
 	return insns && insns < VERIFIER_MAX ? 0 : -E2BIG;
 }
 
-/* Of the program that was refused, the last that was tried: the end of what the verifier said. */
+/* Prints the end of the verifier's log of the refused program: the last that was tried. */
 static void print_refusal(const char *logs)
 {
 	const char *log = logs;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * What the collector is held against its twin and its model under: each sampler and table as it is
- * used, or as small as it can be, and what may befall it while it runs.
+ * The settings under which the collector is compared with its twin and its model: each sampler and
+ * table as it is used or as small as possible, and events that may happen during a run.
  */
 #include "collect_check.h"
 

@@ -34,7 +34,7 @@ static long pp_collect_output(void *record, __u64 size)
 	return 0;
 }
 
-/* Whose a window is comes with it. */
+/* The context comes with each window, so that this default is never used. */
 static void pp_collect_describe(struct pathprof_context *context)
 {
 	memset(context, 0xff, sizeof(*context));

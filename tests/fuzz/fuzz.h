@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the fuzz targets share: the functions that the fuzzer calls, and what must hold. */
+/* Declarations shared by the fuzz targets: the functions that the fuzzer calls, and the check. */
 #ifndef FUZZ_H
 #define FUZZ_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What is written of a hostile profile over a hostile binary: every writer, the inline walker,
- * density, and what fills up profiles of paths. Profiles come out of stores and recordings of
- * others, binaries with debug information from anywhere.
+ * A hostile profile over a hostile binary, given to every writer, the inline walker, the density
+ * and the code that completes profiles of paths. Profiles come from stores and recordings of
+ * others, and binaries with debug information from anywhere.
  *
  * Input: 16 bits, how many bytes the profile takes; the profile, ENTRY_BYTES an entry; an ELF file.
  *

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What programs that count their own paths leave behind, from anybody: the description in an ELF
- * file that is sound otherwise, and a file of counts. Input: u16 bytes of the description, the
- * description, the file of counts; its head is made sound unless the first bit of the length is
- * set.
+ * Untrusted output of programs that count their own paths: the description in an ELF file that is
+ * sound otherwise, and a file of counts. Input: u16 bytes of the description, the description, the
+ * file of counts; its head is made sound unless the first bit of the length is set.
  *
  * A description that was read is also sent on as a form, as by a process apart, and that is changed
  * by the file of counts: triples of a place in it, two bytes, and what it is changed by.

@@ -220,7 +220,7 @@ static void make_sound(void)
 	pathprof_store_free(store);
 }
 
-/* As the first version left it: one path, once. */
+/* A database as the first version wrote it, with one path and one count. */
 static void make_older(void)
 {
 	static const char rows[] =
@@ -458,7 +458,7 @@ static int take_slot(void *context, const struct pathprof_slot_row *row)
 	return 0;
 }
 
-/* What was taken out of a database can be written, unless it is too much. */
+/* A parcel read from a database can be packed, unless it is too large. */
 static void query_parcels(struct pathprof_store *store, struct pathprof_error *error)
 {
 	struct pathprof_parcel parcel;

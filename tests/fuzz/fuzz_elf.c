@@ -174,7 +174,7 @@ static void build_table(struct pathprof_code *code)
 	pathprof_unwind_table_release(&table);
 }
 
-/* What shape it must have fuzz_graph.c says; here it is enough that each block is found again. */
+/* The graph's shape is checked by fuzz_graph.c; here each block must only be found by its start. */
 static void build_graph(struct pathprof_code *code)
 {
 	struct pathprof_graph *graph;

@@ -4,10 +4,10 @@
  *
  * A small sound file stands at the beginning: functions, a jump table, an exception table, frames,
  * symbols, the linker's stub with its relocation. The input overwrites bytes anywhere in it: runs
- * of (place, length, bytes). What is built must have the shape that graph.h says; the same bytes
- * give the same graph; flows and paths of its functions can be had. Then the graph is written as
- * the cache does, the rest of the input overwrites bytes there, the checksum is made to fit again,
- * and what is read back must have the same shape or be refused.
+ * of (place, length, bytes). The graph built of it must have the shape that graph.h describes; the
+ * same bytes give the same graph; flows and paths of its functions can be had. Then the graph is
+ * written as the cache does, the rest of the input overwrites bytes there, the checksum is made to
+ * fit again, and what is read back must have the same shape or be refused.
  */
 #include <elf.h>
 #include <linux/perf_event.h>
@@ -285,7 +285,7 @@ static void check_edges(const struct pathprof_graph *g, uint32_t block)
 	}
 }
 
-/* What leaves a block is what its last instruction can do: of graphs that were built. */
+/* Built graphs only: a block's edges must be possible for its last instruction. */
 static void check_kinds(const struct pathprof_graph *g, uint32_t block)
 {
 	uint32_t kinds[PATHPROF_EDGE_KIND_CNT], cnt, branches;

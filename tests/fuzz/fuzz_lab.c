@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What pathprof-lab hands to the library: a notation and tuples, a profile's text, branches under
- * any setting, a graph and paths through it. The first byte chooses which.
+ * Input that pathprof-lab hands to the library: a notation and tuples, a profile's text, branches
+ * under any setting, a graph and paths through it. The first byte chooses which.
  *
  * Beyond "no crash": counts are not made up, ids stay below the number of paths, a table holds no
  * more than it has room for. A property that fails aborts.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A file that claims to be a perf.data. As it is; and, since most damage would end at the header,
- * the same bytes as records behind a sound one: the first byte says which header, then come
- * records of a type, two bytes of flags, a length and so many bytes. Each as a file and as a pipe;
- * or, if that byte says so, cut into three as a directory's files.
+ * A file that claims to be a perf.data. It is read as it is. Since most damage would end at the
+ * header, the same bytes are also read as records behind a sound one: the first byte says which
+ * header, then come records of a type, two bytes of flags, a length and so many bytes. Each as a
+ * file and as a pipe; or, if that byte says so, cut into three as a directory's files.
  *
  * Beyond "no crash": what is handed on is as the header promises and is counted, a failure says
  * why, a pipe hands on what a file does.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What is made of a hostile recording, once it has been read: windows by the import, and a profile
- * of one binary. Mappings, processes and branch stacks come in any order and say anything.
+ * The use of a hostile recording that has been read: windows by the import, and a profile of one
+ * binary. Mappings, processes and branch stacks come in any order and say anything.
  *
  * A small program stands at the beginning, so that stacks that fit it can come about by chance.
  * Input: events, a byte each for what it is and whose, then its fields; an address is two bytes:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A file that claims to be a trace. As it is; and, since damage would mostly end at a checksum, the
- * same bytes as the payloads of a sound file: the first byte says which, then come chunks of a
- * type, a length and so many bytes.
+ * A file that claims to be a trace. It is read as it is. Since damage would mostly end at a
+ * checksum, the same bytes are also read as the payloads of a sound file: the first byte says
+ * which, then come chunks of a type, a length and so many bytes.
  *
  * Beyond "no crash": batches are as large as asked for at most, events are of a known type, a
  * failure says why.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the scenarios of alerting share: a real Alertmanager, whose notifications a small server of
-# ours takes down, and a real Prometheus, all on loopback with their data under $tmp. Sourced.
+# Shared by the scenarios of alerting: a real Alertmanager, whose notifications a small server of
+# ours records, and a real Prometheus, all on loopback with their data under $tmp. Sourced.
 # Descriptor 9 is the scenario's own: none of them holds it open.
 . "$(dirname "${BASH_SOURCE[0]}")/daemon_common.bash"
 unset http_proxy HTTP_PROXY all_proxy ALL_PROXY

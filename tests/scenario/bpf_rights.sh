@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the BPF collector needs to be allowed: as an unprivileged user with CAP_BPF and CAP_PERFMON
+# The rights that the BPF collector needs: as an unprivileged user with CAP_BPF and CAP_PERFMON
 # alone it loads, samples, drains and is read; without either it is refused with one line that names
 # what is missing. And the unit grants what it needs.
 . "$(dirname "$0")/daemon_common.bash"

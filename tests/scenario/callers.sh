@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Who called: a program whose function is called by two others counts itself how often, and the
-# recording must say the same; what is split by callers adds up to what is not; and without stacks
-# nobody is known to have called.
+# Callers: a program counts itself how often two functions call a third, and the recording must say
+# the same; figures split by callers add up to the whole; and without stacks no callers are known.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 build=$(realpath "${BUILD:-build}")
@@ -37,8 +36,8 @@ if [ "$known" -lt $least ]; then
 	exit 1
 fi
 "$ctl" top --db db --by functions --limit 0 --json >by_functions
-# What export is asked for: functions that the clock hardly found share what it found there, and
-# another binary's are among them in the whole recording.
+# The expected export: functions with few clock samples share what was found there, and the whole
+# recording includes functions of another binary.
 "$ctl" top --db db --by functions --binary callers --limit 0 --json >of_binary
 # The heaviest path of leaf.
 "$ctl" paths --db db --json >paths
@@ -108,7 +107,7 @@ shown = total(of_binary, "time", "leaf") / total(of_binary, "time")
 written = sum(v for f, v in stacks if f[-1] == "leaf") / sum(v for f, v in stacks)
 if abs(shown - written) > 0.001:
     problems.append(f"leaf: {shown} of the binary's TIME shown, {written} exported")
-# Of all binaries: what each function has is its TIME, and a chain begins with the program.
+# In the export of all binaries each function has its TIME, and a chain begins with the program.
 everything = [line.rsplit(" ", 1) for line in open("all.folded")]
 everything = [(frames.split(";"), int(value)) for frames, value in everything]
 clock = sum(value for _, value in everything)

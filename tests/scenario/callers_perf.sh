@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Who called, of programs that Debian built and stripped: the same pairs of function and caller have
-# the same shares of time here and in the stacks of perf record --call-graph dwarf.
+# Callers in programs that Debian built and stripped: the same pairs of function and caller have the
+# same shares of time here and in the stacks of perf record --call-graph dwarf.
 set -u
 . "$(dirname "$0")/../own_processes.bash"
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What scenarios of pathprof-cc share: a directory of their own to be in, the compilers, and results.
+# Shared by the scenarios of pathprof-cc: a directory of their own to be in, the compilers, and
+# results.
 # Without LLVM 22 they are skipped.
 set -u
 build=$(realpath "${BUILD:-build}")

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What programs counted, imported into a database: every count is the file's, each verb names paths
-# by function and number, and what does not belong together is refused. The truth is kept by the
-# programs themselves, which print how often they did what.
+# The counts of programs that count themselves, imported into a database: every count is the file's,
+# each verb names paths by function and number, and files that do not belong together are refused.
+# The truth is kept by the programs themselves, which print how often they did what.
 name=counting_import
 . "$(dirname "$0")/counting_common.bash"
 ctl=$build/bin/pathprofctl

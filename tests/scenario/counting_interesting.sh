@@ -37,7 +37,7 @@ else
 	not_ok "tables are tried" "$in_slots counts in tables, $beside beside them"
 fi
 
-# Whatever the file says, nothing is counted as another path.
+# A wrong file never causes a path to be counted as another one.
 train -O2
 awk -F '\t' -v OFS='\t' 'NR > 1 { $4 = $4 * 7 % 5000 + NR } { print }' file >elsewhere
 exact "paths that do not run are interesting" program.c -O2 --pathprof-interesting=elsewhere

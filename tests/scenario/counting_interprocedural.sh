@@ -40,7 +40,7 @@ with_tables() {
 	sort counted.tsv | cmp -s - without.tsv || not_ok "$1 with tables" "other counts than without"
 }
 
-# Where calls cut paths, none is lost to exit() or longjmp(), so calls must be the same to the last one.
+# If calls cut paths, no path is lost by exit() or longjmp(), so the counts of calls must be exact.
 for seed in $(seq 1 $programs); do
 	python3 "$here/counting_generate.py" "$seed" 10 >program.c
 	for mode in "${modes[@]}"; do
@@ -108,7 +108,7 @@ int main(void)
 	return 0;
 }
 END
-# Of 45 odd numbers below 90 a third is a multiple of 3.
+# A third of the 45 odd numbers below 90 are multiples of 3.
 train caller.c -g -O2
 exact "caller" caller.c -g -O2 "$following"
 same_calls "calls of weigh()"

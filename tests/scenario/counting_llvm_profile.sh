@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What programs counted, exported as the profile that clang's own instrumentation would write: every
-# counter is the one that -fprofile-generate counts on the same input, and clang applies the profile
-# without a warning. Programs are generated, and out of Debian's sources.
+# The counts of programs that count themselves, exported as a profile like that of clang's own
+# instrumentation: every counter is the one that -fprofile-generate counts on the same input, and
+# clang applies the profile without a warning. Programs are generated, and out of Debian's sources.
 name=counting_llvm_profile
 . "$(dirname "$0")/counting_common.bash"
 for tool in llvm-profdata-22 setarch; do
@@ -62,7 +62,7 @@ same() {
 	[ ! -s said ] && ok "$what: clang takes it" || not_ok "$what: clang takes it" "$(head -n 1 said)"
 }
 
-# What leaves a function from below is counted where paths end at calls.
+# Exits out of a callee (exit(), longjmp()) are counted if paths end at calls.
 [ "${PATHPROF_ROUNDS:-short}" = full ] && programs=20 || programs=2
 levels=(-O2 -O1 -O3 -Os -O0)
 compiler=$cc clang=clang-22
@@ -112,7 +112,7 @@ compiler=$build/bin/pathprof-c++ clang=clang++-22
 same "C++" "-O2 --pathprof-cut=calls" near.cc far.cc
 compiler=$cc clang=clang-22
 
-# What does not go together is refused, and what is missing is said.
+# Options that do not go together are refused, and missing input is reported.
 refused "with sanitizers" "goes without -fsanitize=address" "$cc" $option -O1 -fsanitize=address -c program.c
 refused "late" "goes without --pathprof-late" "$cc" $option -O1 --pathprof-late -c program.c
 refused "with cold paths" "goes without --pathprof-practical" "$cc" $option -O1 --pathprof-obvious --pathprof-interesting=f -c program.c

@@ -65,7 +65,7 @@ if command -v llvm-profdata-22 >/dev/null; then
 		not_ok "functions that clang's profile does not know" "$(head -n 1 said)"
 fi
 
-# What is cold is told by all who read the counts.
+# Every reader of the counts reports the cold executions.
 cold=$(awk -F '\t' '$3 == "cold" { n += $4 } END { print n + 0 }' counted.tsv)
 "$lab" counts counts/*.ppraw >said
 grep -q "^$cold more ran that are cold" said && ok "counts tells $cold cold ones" || not_ok "counts tells cold ones" "$(head -n 2 said)"

@@ -361,7 +361,8 @@ for again in again_counted again_plain; do
 		not_ok "a library that comes and goes ($again)" "$places places, $sum of 200; $(head -n 1 said)"
 	fi
 done
-# Its file is moved, removed or cut off in between, and has no head then; or a filter kills who reads memory by a call.
+# The file is moved, removed or cut off during the run, so that it has no head; or a seccomp filter
+# kills the process if it reads memory by a system call.
 for what in "moved 1 mv counts/* moved" "removed 1 rm counts/*" "cut 20 truncate -s 0 counts/*" "filtered 1"; do
 	read -r what want command <<<"$what"
 	rm -rf counts moved
@@ -885,8 +886,8 @@ else
 	not_ok "a filter of calls that hides who lives" "status $status, $bytes bytes; $(head -n 1 said)"
 fi
 
-# Where no file can be made, or it has no room for a thread, the program does what it did, and one
-# line says why.
+# If no file can be made, or it has no room for a thread, the program runs as before, and one line
+# says why.
 for trouble in "PATHPROF_DIR=/dev/null/none 20" "ulimit=1 27" "ulimit=8 27"; do
 	read -r trouble error <<<"$trouble"
 	rm -rf counts truth

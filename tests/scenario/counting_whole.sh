@@ -133,7 +133,7 @@ END2
 rm -f again.o libagain.a
 "$cc" $whole -O2 -c again.c && ar cr libagain.a again.o && "$cc" $whole -O2 own.c weigh.c -L. -lagain -o own &&
 	[ "$(PATHPROF_DIR=counts ./own)" = "150 1" ] && ok "a member gives way" || not_ok "a member gives way" "$(PATHPROF_DIR=counts ./own)"
-# Of a directory the shared library is taken before the archive, and none of the next.
+# In a directory the shared library is taken before the archive, and later directories are ignored.
 mkdir first second
 for n in 1 2 3; do echo "int pick(void) { return $n; }" >pick$n.c; done
 echo "int pick(void); int main(void) { return pick(); }" >picks.c

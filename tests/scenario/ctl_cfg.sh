@@ -298,7 +298,7 @@ done <numbers
 [ "$(wc -l <numbers)" -ge 5 ] || fail "only $(wc -l <numbers) numbered paths"
 paths=$(awk 'NR == 1 {print $3}' numbers)
 
-# What jumps on into another function has a number for its part, what is 32 branches long has none.
+# A path that jumps on into another function has a number for its part; one of 32 branches has none.
 run 0 paths --function before -n 0
 grep -q 'before:[0-9]*+ ' got || fail "no path runs on into another function"
 grep -q '^+: it runs on' got || fail "no footnote about what runs on"
@@ -312,7 +312,7 @@ id=$(awk '$(NF - 1) == "-" {print $NF; exit}' got)
 run 0 show "$id"
 grep -q 'number    -  (no path of large alone' got || fail "show $id: no word about the number"
 
-# What was never seen is said to be so, and has code all the same, as long as a branch each.
+# Paths never seen are reported as such, and still have code: a block for each branch.
 unseen=0
 for ((number = 0; number < paths; number++)); do
 	run 0 show "work:$number" --json

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What the scenarios of pathprofctl share. The caller sets `name`; afterwards there are $dir (gone
-# at the end), $ctl, $known (writes the known database), fail, expect and finish.
+# Shared by the scenarios of pathprofctl. The caller sets `name`; afterwards there are $dir (gone at
+# the end), $ctl, $known (writes the known database), fail, expect and finish.
 . "$(dirname "${BASH_SOURCE[0]}")/../own_processes.bash"
 BUILD=${BUILD:-build}
 BUILD=$(realpath "$BUILD")

@@ -69,7 +69,8 @@ chmod +x "$dir/fake"
 completes "good" "$dir/fake" paths --comm ""
 [ ! -e "$dir/ran" ] || fail "a name from the database was run as a command"
 
-# As installed; zsh's function adds answers by compadd, which here prints them.
+# Completions are installed as by make; zsh's function adds answers by compadd, which here prints
+# them.
 share=$dir/share
 install -D -t "$share/bash-completion/completions" "$completion"
 install -D -t "$share/zsh/vendor-completions" "${completion%/*}/_pathprofctl"

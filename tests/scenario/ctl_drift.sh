@@ -419,7 +419,8 @@ grep -q '^alpha *web-1 *rolling *3 .* 0\.4000 *0\.3000\.\.0\.5000 .* 2/3$' got |
 }
 run 0 --db stored.db drift --check --threshold 0.35
 run 0 --db stored.db drift --check --window 1
-# While an update rolls out two builds run in one window, and the older one, which does not drift, comes first.
+# During an update two builds run in one window, and the older one, which does not drift, comes
+# first.
 cp stored.db update.db
 sqlite3 update.db "INSERT INTO binaries (build_id, kind, name, last_window)
 		SELECT x'0001020304050607080900010203040506070809', kind, name, last_window FROM binaries WHERE id = 1;

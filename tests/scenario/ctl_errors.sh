@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What goes wrong is said in one clear line on standard error, with the right exit status, nothing
-# on standard output, and never by a crash: missing, foreign and damaged databases, bad flags,
-# times and ids, a full disk.
+# Each error is reported in one clear line on standard error, with the right exit status, nothing on
+# standard output, and never by a crash: missing, foreign and damaged databases, bad flags, times
+# and ids, a full disk.
 set -eu
 name=ctl_errors
 . "$(dirname "$0")/ctl_common.bash"
@@ -110,7 +110,7 @@ for words in cfg 'paths --function'; do
 	read -ra verb <<<"$words"
 	says 1 'no function of that name' --db "$dir/nameless.db" "${verb[@]}" frobnicate
 done
-# What may have been meant: a letter less, another case, a part of it.
+# Suggestions for a wrong name: a letter fewer, another case, a part of it.
 for near in cmd_exprt CMD_EXPORT md_expor 'Book::cmd_export' 'Book::cmd_exprt(Page const&)'; do
 	says 1 'no function of that name.* did you mean .*cmd_export' --db "$db" cfg "$near@$(realpath "$ctl")"
 done

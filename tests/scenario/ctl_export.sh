@@ -84,7 +84,7 @@ for format in $(sampled_formats); do
 	done
 done
 
-# Where it comes from. Of what was imported nobody knows the host, least of all this one's name.
+# The origin. The host of imported counts is unknown, and must not be given as this one.
 origin=$("$ctl" export -F bolt-preagg --db db --binary program 2>/dev/null | head -n 1)
 case $origin in
 *host=*) not_ok "$name: origin" "claims a host: $origin" ;;

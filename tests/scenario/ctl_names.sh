@@ -137,7 +137,7 @@ widest() { awk '!NF { exit } length > most { most = length } END { print most }'
 (COLUMNS=nonsense run 0 top --db known.db --by functions -n 0 --full-names)
 [ "$(widest)" = 120 ] || fail "a width that is none gives $(widest) columns"
 
-# What is shown is found again, as that function; so is a name without its arguments.
+# A name as shown finds its function again, and so does the name without its arguments.
 found() {
 	run 0 cfg --db known.db "$1"
 	grep -qxF -e "$2" <(head -1 got) || { head -5 got; fail "cfg $1 is not $2"; }
@@ -155,7 +155,7 @@ found Book::submit 'Book::submit(int)'
 found 'Book::submit(double)+0x1' 'Book::submit(double)'
 found 'Book::operator<+0x2' 'Book::operator<'
 
-# Where the clock alone was, something ran.
+# A function that only the clock found did run.
 awk '$2 == "main" { print "path", $1, 10, 1 } $2 == "twin_a" { print "clock", $1, 10 }' functions |
 	"$known" clock.db code "$PWD/book" || fail "no database of a clock"
 run 0 cfg --db clock.db "twin_a@$PWD/book"

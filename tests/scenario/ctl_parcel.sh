@@ -247,7 +247,7 @@ sums_of_tables "$dir/fleet.db" >"$dir/got"
 expect_near "sums after a fuller parcel came"
 run 0 --db "$dir/fleet.db" db check
 
-# What cannot be added is said, and the rest is added.
+# Parcels that cannot be added are reported, and the rest is added.
 head -c 200 "$(find "$dir/one" -name '*.parcel' | head -n 1)" >"$dir/cut"
 run 1 parcel add -o "$dir/other.db" "$dir/cut" "$dir"/one/*.parcel
 grep -q "^[1-9].* added, .*, 1 failed" "$dir/got" || fail "a damaged one: $(cat "$dir/got")"
@@ -257,7 +257,7 @@ run 1 --db "$dir/fleet.db" parcel write -o "$dir/late"
 grep -q "no windows are selected" "$dir/said" || fail "parcels of parcels: $(cat "$dir/said")"
 run 2 parcel add "$dir"/one/*.parcel
 
-# Of another machine nothing is said of this one.
+# A parcel of another machine gets no facts of this one.
 sqlite3 "$dir/one.db" "UPDATE boots SET boot_id = 'another'"
 mkdir "$dir/moved"
 run 0 --db "$dir/one.db" parcel write -o "$dir/moved"

@@ -107,7 +107,7 @@ assert not any(b"reading the profile" in line for line in shown), shown
 assert shown[0].split()[0] in (b"TIME", b"SHARE", b"RUNS"), shown[0]
 END_OF_TEST
 
-# What ends the command has a line of its own there.
+# On a terminal, the message that ends the command has a line of its own.
 export PIPE=never FOR_EVER=1
 LD_PRELOAD=$dir/pipe.so script -qec "'$ctl' paths --db known.db --color never" /dev/null >screen </dev/null || true
 python3 - "$dir/never" <<'END_OF_TEST' || { cat -v screen; fail "a file that does not come is told of behind the progress"; }

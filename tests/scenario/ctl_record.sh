@@ -126,9 +126,9 @@ run 0 --db pathless.db top --by functions --since @0
 if [ "$(sqlite3 pathless.db 'SELECT count(*) FROM clock_counts WHERE binary != 0')" -gt 0 ]; then
 	grep -q -- ' -  *0 ' got || fail "functions without paths are not shown: $(cat got said)"
 fi
-# What is said where nothing was seen: why, and not that longer would help. The program has no
-# loader and no library, which would compute before it sleeps. What little it does may be seen by
-# chance: then it is asked again.
+# The message when nothing was seen gives the reason, and does not suggest a longer recording. The
+# program has no loader and no library, which would compute before it sleeps. What little it does
+# may be seen by chance: then it is asked again.
 cat >asleep.c <<'END'
 static long call(long number, const void *a, long b)
 {

@@ -118,7 +118,8 @@ done
 cat >readers.py <<'END'
 import fcntl, glob, os, subprocess, sys, time
 
-# Who has the file mapped while the command's output is stuck, and what rights it has: a line each.
+# Lists the processes that have the file mapped while the command's output is blocked, and their
+# rights: a line each.
 path, command = sys.argv[1], sys.argv[2:]
 out, into = os.pipe()
 fcntl.fcntl(into, 1031, 4096)  # F_SETPIPE_SZ
@@ -225,7 +226,7 @@ told_once() {
 	[ "$(grep -c 'the process that read it is gone: Segmentation fault' said)" = 1 ] ||
 		fail "$1: not said once why names are missing: $(cat said)"
 }
-# While the file is opened, and later.
+# The reader dies while the file is opened, or later.
 read_cnt=$(reads_of paths)
 [ "$read_cnt" -ge 3 ] || fail "paths reads the binary $read_cnt times"
 for when in $(seq $((read_cnt < 6 ? read_cnt : 6))); do

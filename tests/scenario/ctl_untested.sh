@@ -464,7 +464,8 @@ assert set(a) == set(b), (a, b)
 assert all(b[f] == (a[f][0], a[f][1] + 7) for f in a), (a, b)
 END
 
-# As lines and branches: what ran, and of it what no test ran; and of the reverse, what only tests ran.
+# As lines and branches: the executed code and its untested part; in reverse, code that only tests
+# ran.
 run 0 --db all.paths untested tests.paths --binary app --lcov
 cp "$dir/got" app.info
 python3 - app.info "$(line 'new code')" "$(line 'new edge')" "$(line combination)" <<'END' ||
@@ -620,7 +621,7 @@ run 0 --db next.paths untested tests.paths --binary "$dir/next/app" --graph-cach
 grep -q '^other build: app .* 9[0-9.]*% of what it ran\|^other build: app .* 100.0% of what it ran' "$dir/got" ||
 	fail "another build, text: $(cat "$dir/got")"
 
-# Where a function changed nothing is said of it, but how much that is; of the others all is.
+# For a changed function only its amount is reported; for the others everything is.
 sed 's/if (a) \/\* new code/if (a > 0) if (a < 9) \/* new code/' moved.c >changed.c
 ${CC:-gcc} -O0 -g -Wl,--build-id -o changed/app changed.c
 timeout 120 "$tracer" --paths changed.paths -- changed/app 3 p P e E c C l L </dev/null

@@ -338,7 +338,7 @@ done
 run 0 --db "$dir/lost.db" paths --json
 grep -q '"lost": 1020,' "$dir/got" || fail "lost samples in JSON: $(head -n 3 "$dir/got")"
 
-# Of generated code that the clock alone saw RUNS are not known, nor are those of two processes. A
+# RUNS of generated code that the clock alone saw are unknown, and so are those of two processes. A
 # table names four owners of a binary's files and says that there are more; JSON names all.
 cp "$db" "$dir/generated.db"
 python3 - "$dir/generated.db" <<'END' || fail "no second process with generated code"
@@ -456,7 +456,7 @@ assert (window["kind"], window["horizon"], window["clock_hz"], window["clock_ker
         window["clock_samples"]) == ("horizon", 1000, 99, True, 1000), window
 END
 
-# Of a selection shares are its own: alpha's clock samples are all there are.
+# Shares are of the selection: alpha's clock samples are all there are.
 run 0 binaries --binary alpha
 grep -q '^100.00% .* 2850  /nonexistent/bin/alpha' "$dir/got" || fail "--binary: not all its time"
 run 0 processes --comm alpha
@@ -628,7 +628,7 @@ sqlite3 "$dir/over.db" 'UPDATE windows SET begin_ns = begin_ns - ago, end_ns = e
 	FROM (SELECT 1 AS which, 360000000000 AS ago UNION SELECT 2, 120000000000) WHERE id = which'
 run 0 --db "$dir/over.db" top
 grep -q ' 1200  alpha+0x1000' "$dir/got" || fail "top of a recording that is over: a part of it: $(cat "$dir/got")"
-# What the words mean is said below, a line each, and only when it is asked for.
+# Explanations of the words stand below, a line each, and only on request.
 explained() { # WORD VERB...
 	local word=$1
 	shift

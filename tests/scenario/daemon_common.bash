@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the daemon's scenarios share. Sourced; leaves $tmp, $pathprofd, and cleans up at the end.
+# Shared by the daemon's scenarios. Sourced; leaves $tmp, $pathprofd, and cleans up at the end.
 . "$(dirname "${BASH_SOURCE[0]}")/../own_processes.bash"
 set -eu
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

@@ -124,7 +124,7 @@ else
 	not_ok reload "the daemon did not start"
 fi
 
-# Where auto finds hardware it uses the event, and where it finds none it says that it does not.
+# If auto finds hardware, it uses the event; if not, it reports that the event is not used.
 printf '[Profile]\nEvent=branches\n' >"$conf"
 rm -f "$db"*
 if start -c "$conf" --db "$db"; then

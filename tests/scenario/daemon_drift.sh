@@ -17,7 +17,7 @@ lib=$tmp/lib/libbz2.so.1.0
 export LD_LIBRARY_PATH=$tmp/lib
 windows_to_fire=3
 limit=${LIMIT_SECONDS:-1200}
-# Where each instruction is a stop of its own, 2 ms hold few branches.
+# If each instruction is a stop of its own, 2 ms hold few branches.
 cat >"$conf" <<END
 [Profile]
 Source=step
@@ -81,7 +81,7 @@ check measured "$(measured rolling) windows" wait_for "$limit" measured_at_least
 check quiet-before "$(cat "$tmp/told")" test ! -s "$tmp/told"
 check quiet-before-in-store "$(alert use phase)" test -z "$(alert use phase)"
 
-# What is the daemon's to find comes as pathprofctl would put it there.
+# The baseline is put where the daemon finds it, as pathprofctl does.
 if [ -x "$BUILD/bin/pathprofctl" ] &&
 	"$BUILD/bin/pathprofctl" --db "$db" baseline set before >"$tmp/out" 2>&1; then
 	check pinned "not measured" wait_for "$limit" measured_at_least before 1

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Where perf events are refused the daemon works by /proc and says so once; where it may open them it
-# gives up the right that Debian's kernels ask for, and a stepper that is started anew has its events. Above
-# level 2 one process keeps that right, to open breakpoints and for nothing else.
+# If perf events are refused, the daemon works by /proc and says so once; if it may open them, it
+# gives up the right that Debian's kernels ask for, and a stepper that is started anew has its
+# events. Above level 2 one process keeps that right, to open breakpoints and for nothing else.
 . "$(dirname "$0")/daemon_common.bash"
 
 at_least() { [ "$(status_of "$1")" -ge "$2" ]; }
@@ -41,7 +41,7 @@ if [ "$(id -u)" -ne 0 ]; then
 	echo "skip rights-given-up: only root may grant CAP_SYS_ADMIN"
 	finish
 fi
-# As the unit has it.
+# The capabilities of the unit.
 caps=+sys_admin,+sys_ptrace,+perfmon,+sys_nice,+dac_read_search,+checkpoint_restore
 cp "$pathprofd" "$tmp/pathprofd"
 chmod 755 "$tmp/pathprofd"

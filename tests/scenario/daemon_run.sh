@@ -21,7 +21,7 @@ PY
 listen "$tmp/told"
 start_busy
 export NOTIFY_SOCKET=$tmp/notify WATCHDOG_USEC=1000000
-# Where each instruction is a stop of its own, bursts of 2 ms hold few branches.
+# If each instruction is a stop of its own, bursts of 2 ms hold few branches.
 start --db "$db" --overhead 10 --window 1 --hold 20ms
 unset NOTIFY_SOCKET WATCHDOG_USEC
 check ready "not told" wait_for 5 grep -q READY=1 "$tmp/told"

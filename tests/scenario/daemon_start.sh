@@ -104,7 +104,7 @@ mkdir "$long"
 "$pathprofd" --db "$long/p.db" --source step --duration 1s 2>"$tmp/err" || not_ok long-path "status $?"
 check long-path-said "$(cat "$tmp/err")" grep -q 'pathprof-relay cannot connect to this service: .*File name too long' "$tmp/err"
 
-# As another user, as the unit does it.
+# Starts as another user, as the unit does.
 if [ "$(id -u)" -eq 0 ]; then
 	as_nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 	cp "$pathprofd" "$tmp/pathprofd"

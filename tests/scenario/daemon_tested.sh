@@ -122,7 +122,8 @@ check fires-still "$("$ctl" --db "$db" alerts)" \
 	test "$(sql "SELECT phase FROM alerts WHERE rule = 'untested' AND binary = '$tmp/app'")" = 2
 end_app
 
-# What only samples saw is no set, and the one of all paths is: untested stands still from then on.
+# A recording of samples is refused as a tested set, and one of all paths is accepted: untested
+# stands still from then on.
 sqlite3 -cmd '.timeout 5000' "$db" ".backup '$tmp/tested/live.tested.part'"
 mv "$tmp/tested/live.tested.part" "$tmp/tested/live.tested"
 "$ctl" tested merge -o "$tmp/tested/both.tested" "$tmp/both.paths"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What `make run` starts: the live screen, and after it, as after the report, one path in full, which
-# says so where it is cut, and what to try next.
+# The programs that `make run` starts: the live screen, and after it, as after the report, one path
+# in full, which says so where it is cut, and what to try next.
 . "$(dirname "$0")/daemon_common.bash"
 
 command -v tmux >/dev/null || { echo "skip demo: tmux is not installed"; exit 0; }

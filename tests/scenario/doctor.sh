@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What doctor says where something is refused: by capabilities, a user namespace, a seccomp filter,
-# lockdown, or a kernel without its types. Each is made to be so, for a process of this test, and
-# told apart from the others; the planted fault is that as root none of them may be told.
+# The output of doctor when something is refused: by capabilities, a user namespace, a seccomp
+# filter, lockdown, or a kernel without its types. Each is made to be so, for a process of this
+# test, and told apart from the others; the planted fault is that as root none of them may be told.
 . "$(dirname "$0")/daemon_common.bash"
 
 ctl=$tmp/pathprofctl

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What `pathprofctl doctor --service` makes of what systemd and the service say, by a systemctl of this
-# test; tests/systemd asks a real one. Each trouble is told in one line with what to do, and the exit
-# status says that there is one.
+# `pathprofctl doctor --service` on the reports of systemd and the service, by a systemctl of this
+# test; tests/systemd asks a real one. Each trouble is told in one line with what to do, and the
+# exit status says that there is one.
 . "$(dirname "$0")/relay_common.bash"
 
 mkdir "$tmp/bin"
@@ -108,7 +108,7 @@ PATH=$tmp/bin:$PATH "$ctl" --db "$db" doctor --service --json >"$tmp/json" || tr
 check service-json "$(cat "$tmp/json")" eval \
 	'[ "$(grep -c "\"fact\"" "$tmp/json")" = "$(wc -l <"$tmp/out")" ] && python3 -m json.tool "$tmp/json" >/dev/null'
 
-# What it says of itself, changed: a budget that buys no burst, a source that is down, lost windows,
+# The service's status, changed: a budget that buys no burst, a source that is down, lost windows,
 # refused events.
 stop
 says() { # SQL-EXPRESSION on json
@@ -145,8 +145,8 @@ else
 fi
 check service-escapes "$(cat -v "$tmp/out")" eval '! grep -q $'"'"'\033'"'"' "$tmp/out"'
 
-# What status says of a relay that is missing: why, and how many alerts wait; of another daemon than
-# the unit's, by the notes of a relay beside the database.
+# The status of a relay that is missing: why, and how many alerts wait; for another daemon than the
+# unit's, by the notes of a relay beside the database.
 says "json_set(json, '\$.relay', 'missing', '\$.relay_settings', 'Exec=, Listen=')"
 settings '[Tell]\nExec=/no/such/hook\n'
 start_writer

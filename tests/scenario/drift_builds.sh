@@ -17,8 +17,8 @@ source=$here/tests/workloads/two_builds.c
 compile() { gcc -O2 -g -o "$tmp/$1" "$source" "${@:2}"; }
 compile first && compile second -DSECOND || { not_ok compile "gcc failed"; finish; }
 program=$tmp/program
-# Where each instruction is a stop of its own, 2 ms hold few paths. Longer bursts than these were fewer,
-# and the judgement is the surer the more there are.
+# If each instruction is a stop of its own, 2 ms hold few paths. Longer bursts than these were
+# fewer, and the judgement is the surer the more there are.
 conf=$tmp/p.conf
 cat >"$conf" <<END
 [Profile]
@@ -115,7 +115,7 @@ check no-alarm "$(figures second)" test ! -s "$tmp/told"
 drifted=$(measured second previous 'AND kl_low > 0.1')
 check no-drift "$(figures second)" test $((4 * drifted)) -le $((4 + $(measured second previous)))
 
-# What the first build did comes out of the store now.
+# The first build's profile now comes from the store.
 stop
 check ends-well "exit status $stop_status: $(tail -n 3 "$tmp/log")" test "$stop_status" -eq 0
 before=$(measured second previous)
@@ -151,7 +151,7 @@ check survives "exit status $stop_status" test "$stop_status" -eq 0
 sanitized=$BUILD/tests/pathprofctl-san
 export ASAN_OPTIONS=detect_leaks=0
 short() { id_of "$1" | cut -c -12 | tr A-F a-f; }
-# Its file is gone, but what it did can be compared with the second: names of its paths were kept.
+# The first build's file is gone, but its profile can be compared: names of its paths were kept.
 "$sanitized" --db "$db" compare "program@$(short first)" "program@$(short second)" --json >"$tmp/out" 2>&1 || true
 python3 - "$tmp/out" >"$tmp/err" 2>&1 <<'END' || true
 import json, sys
@@ -180,7 +180,7 @@ check releases "$(cat "$tmp/err" "$tmp/out" | head -c 400)" grep -qx well "$tmp/
 "$sanitized" --db "$db" releases program >"$tmp/out" 2>&1 || true
 check releases-table "$(cat "$tmp/out")" grep -Eq '^program +[0-9a-f]{12} .*divide [0-9]+% -> ' "$tmp/out"
 
-# What the service did not name is named when a baseline is made, if its file is at hand.
+# Paths that the service did not name are named when a baseline is made, if their file is at hand.
 sqlite3 "$db" 'DELETE FROM portable_paths; DELETE FROM binary_functions'
 XDG_STATE_HOME=$tmp/state "$BUILD/bin/pathprofctl" --db "$db" baseline set again \
 	--binary "$program" >"$tmp/out" 2>&1 || not_ok baseline-again "$(cat "$tmp/out")"

@@ -9,7 +9,7 @@
 
 limit=${LIMIT_SECONDS:-1200}
 libc=$(realpath "$(ldd "$(command -v sleep)" | awk '/libc\.so/ { print $3 }')")
-# Where each instruction is a stop of its own, 2 ms hold few whole paths.
+# If each instruction is a stop of its own, 2 ms hold few whole paths.
 conf=$tmp/p.conf
 cat >"$conf" <<END
 [Profile]

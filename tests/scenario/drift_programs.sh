@@ -45,8 +45,8 @@ private() {
 used_by() { ldd "$(command -v "$1")" | awk -v n="$2" 'index($1, n) { print $3 }'; }
 private "$(used_by bzip2 libbz2)" "$(used_by sqlite3 libsqlite3)"
 
-# What each of them does now stands in a file, read again at least every second: enough work at a
-# time that starting programs is little of it. $tmp/stop ends them.
+# The current work of each program stands in a file, read again at least every second: enough work
+# at a time that starting programs is little of it. $tmp/stop ends them.
 many() { printf '%s;\n' "$1"{,,,,}{,,,,}{,,,,}{,,,,}; }
 many 'SELECT sum(a * b), max(a % 13) FROM t WHERE b % 7 = 3' >"$tmp/sums"
 many "SELECT count(*) FROM t WHERE s LIKE '%3%1%9%'" >"$tmp/texts"

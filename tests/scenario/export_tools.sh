@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What is exported is read by the tools it is for, without a complaint of theirs, and they make of
-# it what this project makes of it: perf2bolt's branches and fall-throughs are those of the fdata
+# Exports are read by the tools they are for, without a complaint of theirs, and they make of it
+# what this project makes of it: perf2bolt's branches and fall-throughs are those of the fdata
 # written here, its density the density told here, llvm-profgen's sample profile the one written
 # here, pprof's sums those of the folded stacks, lines and inlined functions llvm-symbolizer's. A
 # program in four builds: position independent or not, by linkers that place code at its file offset
@@ -139,7 +139,7 @@ for p in clang lld fixed classes; do
 done
 
 # ---------------------------------------------------------------- AutoFDO
-# Its lines have other discriminators; calls and functions are the same. In place of names of what
+# The lines have other discriminators; calls and functions are the same. In place of names of what
 # was inlined create_llvm_prof 0.19 writes what lies in freed memory: only whole lines of the other
 # two kinds are looked at.
 calls() { # SAMPLE PROFILE
@@ -196,7 +196,8 @@ pprof() { # PROGRAM
 		{ echo "sums of -top"; return 1; }
 }
 
-# What pprof writes of it is the same, and pictures have names and lines. The hottest function is in every one of them; dots part its name there.
+# pprof writes the same profile again, and pictures have names and lines. The hottest function is in
+# every one of them; dots part its name there.
 more_of_pprof() { # PROGRAM
 	local p=$1 hottest
 	go_pprof -raw "$p.pprof" >raw && go_pprof -proto -output again "$p.pprof" >/dev/null &&
@@ -251,7 +252,7 @@ for compiler in gcc clang-22 clang; do
 		fi
 	done
 done
-# What was split is gone: it is said which file is missing.
+# The split debug files are gone: the message names the missing file.
 rm -f ./*.dwo
 if "$dump" -i autofdo-text counts lines llvm-sample >got 2>said || ! grep -q '\.dwo is not' said; then
 	not_ok "$name: lost .dwo files" "$(cat said)"
@@ -293,7 +294,7 @@ mv saved clang.profgen-raw
 cp fixed.branches clang.branches
 bolt clang >/dev/null && not_ok "$name: another build's addresses" "were not found" ||
 	ok "$name: another build's addresses are found"
-# Of another binary nothing is written.
+# Nothing is written for another binary.
 if "$dump" -d db "$source" csv >got 2>said; then
 	not_ok "$name: no binary" "was taken"
 elif "$dump" -d db /bin/true bolt-preagg >got 2>said || [ -s got ]; then

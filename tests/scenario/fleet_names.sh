@@ -17,7 +17,8 @@ int main(void) { for (int i = 0; i < ROUNDS; i++) { turn_wheels(HOW_OFTEN); pull
 END
 mkdir bin certs
 gcc -O1 -DHOW_OFTEN=120000 -DROUNDS=2000 -o bin/worker work.c || exit 1
-# What pathprofd does where drift is measured: names of paths that outlive the build, out of a baseline of the same.
+# Stores names as pathprofd does when it measures drift: names of paths that outlive the build, out
+# of a baseline of the same.
 name_paths() { # HOST
 	XDG_STATE_HOME=$dir/state "$ctl" --db "$1.db" baseline set "$1" --since @0 --binary "$dir/bin/worker" >/dev/null 2>said || not_ok baseline "$(tail -n 1 said)"
 	sqlite3 "$1.db" "ATTACH '$(find "$dir" -name "$1.baseline")' AS b;

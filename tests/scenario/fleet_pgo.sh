@@ -188,7 +188,7 @@ second=$(ls -d hub.db.pgo/*)
 	not_ok "after a hub that was killed" "$(ls -lR hub.db.pgo temporary | paste -sd ';')" || ok "what one that was killed leaves goes with the next"
 stop
 [ -e hub.db.pgo ] && not_ok "after both" "$(ls hub.db.pgo)" || ok "and with its end"
-# What somebody else put there is not used.
+# A file that somebody else put there is not used.
 not_taken() { # WHAT WORDS
 	timeout -k 5 60 "$hub" serve --db hub.db --listen 127.0.0.1:0 --cert ca/hub.pem --key ca/hub-key.pem --ca ca/ca.pem >said 2>&1
 	[ $? = 1 ] && grep -q "hub.db.pgo: profiles are to be made there, but it is $2: remove it" said && ok "$1 is not used" || not_ok "$1" "$(tail -n 1 said)"

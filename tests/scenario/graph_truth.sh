@@ -138,7 +138,7 @@ check() { # NAME [DESCRIPTION...]
 	[ "$name" = switch-gcc-O2 ] || rm -f "$name.trace"
 }
 
-# What is known to be missed, how much at most, and why: these say how much is missing, and pass.
+# Known misses, with their limits and reasons: these tests report the misses, and pass.
 known() { # NAME MISSING
 	local most why
 	case $1 in
@@ -150,8 +150,8 @@ known() { # NAME MISSING
 	[ "$2" -le $most ]
 }
 
-# Of 10,000 executions of a program of Debian's one may be missing, of ours none; all of it must lie
-# in functions.
+# One of 10,000 executions may be missing for a program of Debian's, none for ours; all of it must
+# lie in functions.
 judge() { # NAME STATUS
 	local transfers inside missing why most=0
 	read -r _ transfers inside missing _ < <(grep '^total ' "$1.table" || echo total 0 0.0 none)

@@ -358,7 +358,8 @@ have=$url/v1/have?store=$(id_of host1.db)
 ask=(-H "Expect: 100-continue" --expect100-timeout 60)
 one=(--cert ca/host1.pem --key ca/host1-key.pem) two=(--cert ca/host2.pem --key ca/host2-key.pem)
 answer 200 "its own store" "${one[@]}" "$have"
-# Who knows a store's random id, because the machine was cloned or renamed, is told what is there of it, and no more.
+# A client that knows a store's random id, since the machine was cloned or renamed, gets the state
+# of that store, and no more.
 answer 200 "another host's store" "${two[@]}" "$have"
 answer 400 "a slot that is none" "${one[@]}" "$have&slot=-300"
 answer 200 "a slot of which nothing is there" "${one[@]}" "$have&slot=300"

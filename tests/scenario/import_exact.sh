@@ -101,7 +101,7 @@ both_ways "a directory of files" perf.data parts "$(command -v perl)"
 "$ctl" import -j -o db parts >table 2>err && stored db >got && [ -e parts/data.1 ] &&
 	cmp -s want got && ok "a directory of files" || not_ok "a directory of files" "$(head -n 2 err)"
 
-# As perf prints it.
+# The same recording as perf prints it.
 if command -v perf >/dev/null &&
 	perf script -i recorded --show-mmap-events -F comm,pid,tid,time,event,ip,brstack >printed 2>/dev/null; then
 	rm -f db*
@@ -113,7 +113,7 @@ else
 	echo "skip ${0##*/}: text of perf script: no perf that prints it (apt install linux-perf)"
 fi
 
-# Of some kinds of branches only, or a call stack: all edges, and nothing of what ran between.
+# Stacks of some kinds of branches only, or call stacks: all edges, and nothing of the code between.
 for kind in 0x11 0x809; do
 	sed "s/branch=0x9/branch=$kind/" script | "$writer" some
 	rm -f db*

@@ -47,7 +47,7 @@ END
 
 # ---------------------------------------------------------------- one end is known
 
-# Where a branch came from, or went to, nothing was mapped: from elsewhere, to elsewhere.
+# No mapping at a branch's source or target: it comes from elsewhere, or goes elsewhere.
 {
 	printf 'file\nevent sample=ip+tid+time+branches\nbegin\n'
 	echo "mmap2 200 0 0x400000 0x82000 0 5 inode /bin/prog"

@@ -142,7 +142,7 @@ profgen clang once >why && not_ok "$name: the kernel's entries" "make no differe
 	ok "$name: the kernel's entries end no range"
 
 # ---------------------------------------------------------------- AutoFDO
-# Its own way from perf.data and from the text written here end in the same profile, but for the
+# AutoFDO makes the same profile of perf.data and of the text written here, but for the
 # names of what was inlined, in place of which 0.19 writes garbage now and then: their lines are not
 # looked at, as what has the same garbage for a name is added up. Out of perf.data it misplaces what
 # lld has linked, whose addresses do not follow the offsets.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the reader of perf.data hands on is what `perf script` prints of the same file: samples with
-# each branch and flag, mappings, processes, in the same order. Files are written from scripts
+# The reader of perf.data hands on what `perf script` prints of the same file: samples with each
+# branch and flag, mappings, processes, in the same order. Files are written from scripts
 # (perf_data_write.c) and recorded here; what perf 6.1 cannot read or does not print is held against
 # the plain form of the same records, or against lines written down here.
 set -u
@@ -40,7 +40,7 @@ perf_lines() {
 		} elsif ($r =~ /^MMAP2? (-?\d+)\/-?\d+: \[(\w+)\((\w+)\) @ (\w+)[^\]]*\]: (\S+) (.*)$/) {
 			my ($p, $x, $name, @n) = ($1, $5, $6, $2, $3, $4);
 			s/^0$/0x0/ for @n;
-			# What perf makes up for the kernel has no protection.
+			# Mappings that perf makes up for the kernel have no protection.
 			print "$t map $p @n ", $x =~ /x/ || $p == -1 ? "x" : "-", " $name\n";
 		}'
 }
@@ -194,7 +194,7 @@ for header in file pipe; do
 		identifier+ip+tid+time branch=0x20008
 done
 
-# Of a group perf makes a sample for each member; here it is its leader's.
+# perf makes a sample for each member of a group; here it is the leader's.
 for format in 12 13 14 15 28 31; do
 	sample="sample=ip+tid+time+read+id+period+branches read=$format freq=99"
 	{
@@ -242,7 +242,7 @@ for zip in "" zip zip2; do
 		[ -n "$zip" ] || cp -r split unzipped
 	fi
 done
-# Of a recording like that many files may be there, and some cut off.
+# Such a recording may have many files, some of them cut off.
 mkdir wide
 {
 	echo file
@@ -508,7 +508,7 @@ refused "next to nothing" "not a perf.data"
 
 # ---------------------------------------------------------------- memory
 
-# What recording.h promises, beside what the program needs for a small one.
+# The memory bound of recording.h, in addition to the memory for a small recording.
 memory() { "$dump" -m "$1" | tail -n 1 | cut -d ' ' -f 3; }
 least=$(memory plain.data)
 bounded() { # NAME FILE

@@ -46,7 +46,7 @@ text() {
 	perf script -i made.data --ns -F "$fields" "$@" 2>/dev/null </dev/null
 }
 samples() { grep -E '^([0-9-]+/[0-9-]+ )?[0-9]+\.[0-9]+: '; }
-# What is left of a sample when a column was not asked for; the process goes last.
+# Removes a column from samples, as if perf had not been asked for it; the process goes last.
 without() { # pid|time|event|ip
 	case $1 in
 	pid) perl -pe 's/^\S+ //' ;;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the scenarios of pathprof-lab share: the program in $lab, a directory of their own to be in,
+# Shared by the scenarios of pathprof-lab: the program in $lab, a directory of their own to be in,
 # and how a result is told. failed ends the script: exit $failed.
 set -eu
 build=${BUILD:-build}

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What pathprof-lab says to input and options that are wrong: one line that names file and line,
-# exit 1 (2 for usage), and never a crash.
+# The messages of pathprof-lab for wrong input and options: one line that names file and line, exit
+# 1 (2 for usage), and never a crash.
 . "$(dirname "$0")/lab_common.bash"
 vectors=$(realpath "$here/../vectors")
 
@@ -11,7 +11,7 @@ run() {
 	timeout 300 "$lab" "$@" >out 2>err </dev/null || status=$?
 }
 
-# Of the complaint: that there is one, on one line, by this program, with this in it.
+# Checks the complaint: it is one line, names this program, and contains this text.
 complains() {
 	local name=$1 want=$2 text=$3
 	if [ "$status" -ne "$want" ]; then

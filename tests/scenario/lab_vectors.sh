@@ -53,7 +53,7 @@ printf 'edge %s\n' 's a 0 0' 's b 4 2' 'a c 0 0' 'a b 2 0' 'b c 0 -1' 'c d 0 0' 
 	'd t 0 0' >"$tmp/edges"
 same "weights of the published example" "$tmp/edges"
 
-# What is spilled and what stays add up to what came.
+# Spilled paths and those that stay add up to the input.
 sum() { awk '{ n[$1 " " $2 " " $3] += NF > 3 ? $4 : 1 } END { for (k in n) print k, n[k] }' | sort; }
 "$lab" hpt --entries 16 --ways 2 --spill "$tmp/paths" 2>/dev/null | sum >"$tmp/out"
 sum <"$tmp/paths" >"$tmp/expected"

@@ -102,7 +102,7 @@ near, far = (json.load(open(name)) for name in sys.argv[1:])
 near, far = (c["figures"]["kl_corrected_bits"] for c in (near, far))
 assert far > 10 * max(near, 0.01), (near, far)
 END
-# What the sum of hosts loses each of them is what compare says of the sum and that host.
+# The loss of each host by their sum is the figure of compare for the sum and that host.
 "$ctl" --db "$dir/fleet.db" combine host:web1 host:web2 host:web3 -o "$dir/sum.profile" >"$dir/losses" || fail "combine of hosts"
 for i in 1 3; do
 	"$ctl" --db "$dir/fleet.db" compare "file:$dir/sum.profile" host:web$i | sed -n 's/^relative entropy D(B||A)  *\([0-9.]*\) bits/\1/p' >"$dir/want"
@@ -126,7 +126,7 @@ add
 "$ctl" --db "$dir/fleet.db" outliers >"$dir/table" 2>&1
 grep -q '^no program can be judged: each build looked at ran on fewer than three hosts; --limit looks at more$' "$dir/table" || fail "few hosts: $(cat "$dir/table")"
 
-# What the clock weighed counts by its weights, as the hub's alerts count it.
+# Paths weighed by the clock count by their weights, as in the hub's alerts.
 for i in 1 2 3; do weigh=$([ $i = 3 ] && echo 20 || echo 1) host $i 4000 0; done
 add
 named web3

@@ -75,7 +75,7 @@ for p in lua bzip2; do
 	done
 done
 
-# What is called exact is: BOLT's own instrumentation comes to the same program.
+# The exact profile is exact: BOLT's own instrumentation leads to the same program.
 instrumented() {
 	local command
 	llvm-bolt-22 bin/bzip2.base -instrument -o bin/bzip2.counting \

@@ -17,7 +17,7 @@ cp "$build/bin/pathprofctl" file
 head -c 200000 file >small
 for _ in 1 2 3 4; do cat file; done >large
 head -c 20000000 /dev/urandom >random
-# What the page calls lua is a program that its reader has built, with relocations for BOLT.
+# The page's lua is a program that its reader has built, with relocations for BOLT.
 cat >lua.c <<'END'
 #include <stdlib.h>
 static int order(const void *a, const void *b)
@@ -38,7 +38,7 @@ int main(void)
 END
 gcc -O2 -Wl,--emit-relocs -o lua lua.c || exit 1
 
-# What the pages' database has: windows of text and of random bytes, and a function with a name.
+# The pages' database has windows of text and of random bytes, and a function with a name.
 # windows N...: how many there are, if each of these has paths; else 0.
 windows() {
 	pathprofctl --db pathprof.db windows --json 2>/dev/null | python3 -c 'import json, sys

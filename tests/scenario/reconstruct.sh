@@ -56,8 +56,8 @@ for workload in flow_loops flow_signal trace_threads trace_forks; do
 	equal $workload $workload.trace
 done
 
-# What an entry of a window can be changed into without contradicting the code is a way the program
-# might have gone. A branch one byte on, or one that leads a byte on, is hardly ever such.
+# A changed entry that does not contradict the code is a way that the program might have gone. A
+# branch one byte on, or one that leads a byte on, is hardly ever such.
 "$lab" windows --falsify --taken 32 --windows 4000 perl.trace >falsified 2>err
 for how in from_plus_1 to_plus_1 dropped repeated swapped; do
 	tried=$(value ${how}_tried falsified)

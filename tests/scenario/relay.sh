@@ -52,13 +52,13 @@ check down-was-tried "never" wait_for 60 test -s "$tmp/hook.asked"
 is_now hook 200
 check kills-all-arrive "$(cat "$tmp/hook" "$tmp/relay.log")" \
 	wait_for 300 is_told 'firing /bin/down-.*' 18
-# What the webhook had taken just before the first kill may not have been noted yet: as below.
+# Messages that the webhook took just before the first kill may not be noted yet: as below.
 twice_down() { twice hook | grep down- || true; }
 check kills-none-twice "$(twice_down)" test -z "$(twice_down)"
 check kills-in-order "$(cat "$tmp/hook")" \
 	test -z "$(grep -o 'down-.*' "$tmp/hook" | sort -c -V 2>&1)"
 
-# While all is well, too: every message arrives, and at most one a kill is told twice.
+# With all receivers up, too, every message arrives, and at most one a kill is sent twice.
 kill_both 18 up
 all_up() { [ "$(grep -x 'firing /bin/up-.*' "$tmp/hook" | sort -u | wc -l)" -eq 18 ]; }
 check up-all-arrive "$(cat "$tmp/hook")" wait_for 300 all_up
@@ -90,8 +90,8 @@ check slow-manager-is-told "$(cat "$tmp/manager")" wait_for 12 is_told 'alert /b
 check slow-metrics "$(cat "$tmp/get.err")" get_figures
 check slow-is-shown "$(cat "$tmp/metrics")" test "$(figure 'tell_queued{sink="webhook"}')" = 1
 check figures-of-pathprofd "$(cat "$tmp/metrics")" wait_for 60 is_up
-# What fires while a try of the webhook lasts reaches the others before that is given up; again
-# where a busy machine took as long.
+# An alert that fires during a try of the webhook reaches the others before the try is given up;
+# repeated if a busy machine took as long.
 tries() { cat "$tmp/hook.$1" 2>/dev/null | wc -l; }
 is_trying() { [ "$(tries hangs)" -gt "$(tries left)" ]; }
 beside=no

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What a scenario of pathprof-relay needs: receivers that do as they are told, a stand-in for
+# Shared by the scenarios of pathprof-relay: receivers that do as they are told, a stand-in for
 # pathprofd (tests/tools/alert_writer.c), and the relay between them. Sourced. Descriptor 9 is the
 # scenario's own.
 . "$(dirname "${BASH_SOURCE[0]}")/daemon_common.bash"

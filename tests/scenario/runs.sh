@@ -32,7 +32,7 @@ holds() { # TRUTH VALUE LOW HIGH
 }
 is_narrow() { awk -v l="$2" -v h="$3" 'BEGIN { exit !(h - l < 0.4) }'; }
 
-# Where no breakpoint strikes, a window is a stop for each instruction, and a thread that waits each
+# If no breakpoint works, a window is a stop for each instruction, and a thread that waits each
 # millisecond is let go after hardly any: its half has hardly a path. The figures cannot be narrow
 # then. They still hold the truth, and top says how much its halves may lack.
 breakpoints=$("$ctl" doctor --json | python3 -c 'import json, sys
@@ -76,7 +76,7 @@ check_runs() { # NAME OVERHEAD
 		figure=$(runs_of "$db" first)
 		# shellcheck disable=SC2086 # three figures
 		[ -z "$figure" ] || ! is_narrow $figure || break
-		# Of those by duty compare wants first's RUNS, however wide their interval.
+		# With sampling by duty, compare needs RUNS of `first`, however wide their interval.
 		told=$(is_told "$db" "${truth:-0.5}" 2>"$tmp/untold") && { [ "$1" != duty ] || [ -n "$figure" ]; } && break
 		told=
 	done

@@ -49,7 +49,7 @@ P
 GOCACHE=$tmp/gocache GOFLAGS=-mod=mod go build -o share_go share_go.go
 head -c 6000000 "$BUILD/tests/unit" | base64 -w 60 >text
 
-# What each name runs; one process that computes without end.
+# Runs the program of a name; it is one process that computes without end.
 program() { # NAME
 	case $1 in
 	gzip) while :; do cat text; done | exec gzip -9c >/dev/null ;;
@@ -101,7 +101,7 @@ watch() { # PAIR NAME
 		./pair "${1%:*}" "${1#*:}" "$seconds" >record.log 2>&1
 }
 
-# What flame graphs are drawn from is CPU time too: all of share_loop's, by the kernel's account.
+# Folded stacks hold CPU time too: all of share_loop's, by the kernel's account.
 folded() { # NAME
 	local pid ticks sum
 	"$ctl" --db "$1.db" export -F folded --binary share_loop 2>folded.log >folded ||

@@ -20,8 +20,9 @@ limit_s=800 # for one disturbance
 dropped_traced=4 # PATHPROF_DROP_TRACED
 
 "$target" 0000000003 >"$work/right"
-# As many iterations as take some seconds of CPU time here, of which a debugger holds it for some. How
-# long they last by the clock depends on what else runs, and may do so the less the next minute.
+# The number of iterations that take some seconds of CPU time, for part of which a debugger holds
+# it. How long they last by the clock depends on what else runs, and may do so the less the next
+# minute.
 lasts=$(rounds 2 5) holds=$(rounds 1 3)
 cpu_s=$(TIMEFORMAT=%3U; { time "$target" 0000003000 >/dev/null; } 2>&1)
 iterations=$(awk -v lasts="$lasts" -v cpu="$cpu_s" 'BEGIN { printf "%d", 3000 * lasts / (cpu > 0.001 ? cpu : 0.001) }')

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What pathprof-trace does with what cannot be traced, and what is left of a trace whose program or
-# tracer came to a bad end: one line that says why, an exit status that tells, a file that reads.
+# pathprof-trace with programs that cannot be traced, and traces whose program or tracer failed: one
+# line that says why, an exit status that tells, a file that reads.
 set -u
 . "$(dirname "$0")/trace_common.bash"
 trace_needs "$tracer" "$dump"
@@ -53,7 +53,7 @@ complains not_executable 126 denied
 chmod +x text
 run -o trace -- ./text
 complains no_program 126 x86-64
-# Of a program of 32 bits, the head is enough.
+# The head of a 32-bit program is enough.
 printf '\177ELF\001\001\001\0\0\0\0\0\0\0\0\0\002\0\003\0\001\0\0\0' >narrow
 head -c 100 /dev/zero >>narrow
 chmod +x narrow

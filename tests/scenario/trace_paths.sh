@@ -55,7 +55,7 @@ else
 	not_ok trace_paths_threads "$(cat sum1 sum2 sum3 | tr '\n' ' ')"
 fi
 
-# Who kills itself, and who is replaced by another program, has counted all of before.
+# A process that kills itself, or is replaced by exec, has counted everything before.
 cat >ends.c <<'END'
 #include <signal.h>
 #include <stdlib.h>

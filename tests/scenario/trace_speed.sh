@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What an exact trace costs: CPU time against that of the emulator alone on the same machine, and
+# The cost of an exact trace: CPU time against that of the emulator alone on the same machine, and
 # bits a transfer, of gzip over 10 MB of made-up text. The bound on time is loose; the figure is
 # printed.
 set -eu

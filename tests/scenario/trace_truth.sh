@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The exact trace against single-stepping: every transfer of every thread that touches the program
 # (or one of its libraries) must be the same, with the same number of instructions in between.
-# Of some, every load and store of the program's own code as well: address, and of loads the value.
+# For some programs, every load and store of their own code as well: the address, and a load's
+# value.
 # Controls: each kind of falsified field, and another input, must be found to differ.
 set -eu
 . "$(dirname "$0")/trace_common.bash"

@@ -485,7 +485,7 @@ fresh
 record --value "$place:1" -- "$values" 1000 >"$tmp/out" || true
 check by-place "$place: $(cat "$tmp/err")" test "$(figure pushed 1 executed)" = 1000
 
-# What is not in the shares cannot be read: the shares are not all there is to say.
+# Without the table of drops the values cannot be read: the shares alone are not enough.
 sqlite3 "$db" "VACUUM INTO '$tmp/damaged.db'"
 sqlite3 "$tmp/damaged.db" 'DROP TABLE value_drops'
 status=0

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the BPF collector may do with the capabilities that this process has: its programs are
- * loaded, one is attached to a software event, a window goes through the test entry, the tables
- * are drained and the ring is read.
+ * Tests what the BPF collector may do with the capabilities of this process: its programs are
+ * loaded, one is attached to a software event, a window goes through the test entry, the tables are
+ * drained and the ring is read.
  *
  * Prints a line a step, "load: ok", and ends with status 0, or with 1 and one line that says why
  * not, as the daemon would.

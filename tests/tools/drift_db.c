@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Writes a database that a service watched: drift_db FILE. Its windows, a minute apart from
- * 2026-01-02 00:00 UTC, went through the daemon's drift as they close: with the default rules, and
- * a row of drift for each that was measured. pathprofctl measures the same windows by itself where
- * the rows are missing (tests/scenario/ctl_drift.sh).
+ * Writes a database that a service watched: drift_db FILE. The windows, a minute apart from
+ * 2026-01-02 00:00 UTC, went through the daemon's drift when they closed: with the default rules,
+ * and a row of drift for each that was measured. pathprofctl measures the same windows by itself
+ * where the rows are missing (tests/scenario/ctl_drift.sh).
  *
  * Two builds run, one of them in two containers, and one of these changes its ways for a while, so
  * that the rule fires and windows stay out of the baseline. One build is seen too seldom now and

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Writes what is known of one binary in a format of others, for tests/scenario/export_tools.sh.
+ * Writes the profile of one binary in a format of another tool, for tests/scenario/export_tools.sh.
  *
  *     export_dump [-ABJ] [-h HOST] -d DB BINARY FORMAT          from a database
  *     export_dump [-ABJ] -i IN-FORMAT FILE BINARY FORMAT        from counts of another format
  *     export_dump -d DB BINARY density                          enough samples?
  *
  * -A: autofdo-text for AutoFDO before 0.20; -B: bolt-preagg as older LLVMs read it; -J: csv as
- * JSON. What was left out is said on standard error.
+ * JSON. Entries left out are reported on standard error.
  */
 #include <errno.h>
 #include <fcntl.h>

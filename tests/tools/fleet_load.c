@@ -2,7 +2,7 @@
 /*
  * Hosts that send to a hub, as many as are wanted, on one machine. Each host's parcels are real
  * ones, read from files, whose counts are multiplied by numbers that follow from the seed, the host
- * and the slot alone. So what the hub must hold in the end is known to the count, whatever happened
+ * and the slot alone. So the counts that the hub must hold in the end are known, whatever happens
  * to hub, connections and answers on the way.
  *
  *     fleet_load [--option VALUE]... PARCEL...
@@ -126,7 +126,7 @@ static void pack(const struct pathprof_parcel *parcel, uint8_t **ret_bytes, size
 		fail("a parcel", error.text);
 }
 
-/* Of a slot that is not over: it has a window less, and counts less. */
+/* Packs an early parcel of a slot that is not over: it has one window fewer, and smaller counts. */
 static void pack_early(struct pathprof_parcel *parcel, struct parcel *to)
 {
 	struct pathprof_parcel_part *part = &parcel->parts[0];

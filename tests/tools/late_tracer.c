@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Holds a process by ptrace past its end: for tests/scenario/daemon_record.sh. While a tracer has
- * not waited for its target, the target's parent cannot, and only a pidfd shows that it ended.
+ * Holds a process by ptrace past its end: for tests/scenario/daemon_record.sh. Until a tracer has
+ * waited for its target, the target's parent cannot, and only a pidfd shows that it ended.
  *
  *   late_tracer PID      prints "held", "ended" once PID has ended, then waits for the end of its
  *                        standard input and lets the parent have PID's status

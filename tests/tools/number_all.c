@@ -36,7 +36,7 @@ struct run {
 	bool plant;
 	uint64_t random;
 	struct pathprof_flow_path path;
-	/* Of the cut at hand. */
+	/* The counts for the current cut. */
 	uint64_t functions, large, cut_functions, cut_edges, checked, described, wrong;
 	double number_s;
 };

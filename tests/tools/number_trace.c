@@ -6,9 +6,9 @@
  *     number_trace TRACE [plant]
  *
  * Paths with no number of their own are counted by why: 32 branches, begun behind such a one, over
- * an edge cut against overflow. What runs on into another function must be made of numbered parts.
- * `plant` flips the first outcome of each path. Prints one line; exit 1 when a path of a file's
- * code has none of these.
+ * an edge cut against overflow. A path that runs on into another function must consist of numbered
+ * parts. `plant` flips the first outcome of each path. Prints one line; exit 1 when a path of a
+ * file's code has none of these.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -45,7 +45,7 @@ struct run {
 	struct seen *seen;
 	size_t seen_cnt;
 	bool plant;
-	/* Of the file at hand. */
+	/* The current file. */
 	char file[512];
 	struct pathprof_graph *graph; /* NULL: not a file's code */
 	struct numbering numbering;
@@ -244,7 +244,7 @@ static uint64_t *excuse(struct run *run, const struct seen *s)
 	return NULL;
 }
 
-/* What became of a path of the file at hand; NULL: it should have a number. */
+/* The counter for a path of the current file; NULL: it has no number but should have one. */
 static uint64_t *verdict(struct run *run, const struct seen *s, uint64_t offset)
 {
 	uint32_t block = pathprof_graph_block_at(run->graph, offset), used;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Whatever a command opens: opened FILE... -- COMMAND... runs it and then writes those of the files
- * that anybody opened meanwhile, each on a line of file descriptor 3. Its exit status is the
- * command's. A look (O_PATH) opens nothing. Source: inotify(7).
+ * Reports the files that a command opens: opened FILE... -- COMMAND... runs it and then writes
+ * those of the files that anybody opened meanwhile, each on a line of file descriptor 3. Its exit
+ * status is the command's. A look (O_PATH) opens nothing. Source: inotify(7).
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the reader of recordings hands on, a line each, as `perf script --ns -F
+ * Prints the records that the reader of recordings hands on, a line each, as `perf script --ns -F
  * pid,tid,time,event,ip,brstack` (6.1) prints it once its blanks are squeezed:
  *
  *     recording_dump [-s] [-i] [-b] [-m] [-f FORMAT] FILE|-

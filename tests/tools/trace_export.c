@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What one binary really ran, out of an exact trace, in a format of others: every taken branch and
- * every run of code between two of them, none estimated. The yardstick of profiles from windows
- * (tests/bench/pgo.sh).
+ * Exports the execution of one binary from an exact trace in a format of another tool: every taken
+ * branch and every run of code between two of them, none estimated. The yardstick of profiles from
+ * windows (tests/bench/pgo.sh).
  *
  *     trace_export TRACE BINARY FORMAT [--old-readers]
  *

@@ -27,7 +27,7 @@
 #include "../entry_of.h"
 
 #define EXIT_SKIP 77
-/* Where the kernel puts a position-independent program without randomisation. */
+/* The address of a position-independent program without randomisation. */
 #define PROGRAM_BASE 0x555555554000ull
 
 static uint64_t now_ns(void)

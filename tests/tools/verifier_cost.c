@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the verifier spends on BPF programs: loads each program of an object by itself and prints
+ * The cost of BPF programs in the verifier: loads each program of an object by itself and prints
  * `NAME INSTRUCTIONS`, those it processed. Exit status 77 when this user may load none.
  *
  *     verifier_cost OBJECT

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the instruction a stopped thread is about to run will load and store, by Zydis' operands and
- * the thread's registers: addresses, sizes, and what memory holds there before it runs. Shares
+ * The loads and stores of the instruction that a stopped thread is about to run, by Zydis' operands
+ * and the thread's registers: addresses, sizes, and what memory holds there before it runs. Shares
  * nothing with the exact tracer.
  *
- * As the trace has them: loads before stores; what is wider than eight bytes in pieces of eight
- * from the lowest address up; of two loads the one at rdi first; a repeated string instruction one
- * turn at a time.
+ * They are in the trace's order: loads before stores; wide accesses in pieces of eight bytes from
+ * the lowest address up; of two loads the one at rdi first; a repeated string instruction one
+ * iteration at a time.
  *
  * Workload: a million instructions, decoded once each into an open table; the code must not change.
  * One thread; the table belongs to the caller.
@@ -150,7 +150,7 @@ static inline void accesses_add(struct access_shape *shape, const ZydisDecodedIn
 	};
 	o->is_pushed = operand->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && o->stores &&
 		       o->base == ZYDIS_REGISTER_RSP;
-	/* What pop writes to is found with the stack popped. */
+	/* pop computes the address it writes to after it has incremented rsp. */
 	if (insn->mnemonic == ZYDIS_MNEMONIC_POP && o->stores && o->base == ZYDIS_REGISTER_RSP)
 		o->displacement += (__s64)o->size_bytes;
 	shape->operand_cnt++;

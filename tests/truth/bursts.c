@@ -274,7 +274,7 @@ static void print_figures(struct pp_source *source, const struct sink *sink, uin
 	fprintf(stderr, "\n");
 }
 
-/* Whatever the stepper still has to say, statistics at least. */
+/* Drains the stepper's remaining records, at least its statistics. */
 static void settle(struct pp_source *source, struct sink *sink)
 {
 	struct pollfd wanted = {.fd = source->ops->fd(source), .events = POLLIN};

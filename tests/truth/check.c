@@ -174,7 +174,7 @@ static void report(const struct truth *truth, const struct pathprof_burst *burst
 static void check_one(const struct truth *truth, const struct pathprof_burst *burst,
 		      struct pathprof_branch *branches, int corrupt, struct figures *figures)
 {
-	/* Of those with a branch, so that some are falsified however many are empty. */
+	/* Only bursts with a branch count, so that some are falsified however many are empty. */
 	unsigned long long place = figures->bursts - figures->empty;
 	int falsified = corrupt && burst->branch_cnt && place % FALSIFY_EVERY == 0;
 	int right;

@@ -13,8 +13,8 @@
  * mapping. -f: first falsifies one field of one access of every stream, a different one by SEED.
  *
  * The truth's pieces have eight bytes at most; an access of sixteen is held against two of them.
- * What a locked instruction loads is not in a trace of loads once there are threads: it may be
- * missing there, and is counted.
+ * With threads, a trace of loads lacks the loads of locked instructions: they may be missing, and
+ * are counted.
  *
  * Exit status 0: the same, 1: not, 125: trouble. Prints `accesses N learned N locked N wrong N`.
  * Workload: a million accesses; distances in an open table.

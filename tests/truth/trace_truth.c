@@ -41,7 +41,7 @@
 #define REGION_MAX   512
 #define NAME_MAX_CNT 64
 
-/* Of a place's key, beside the names of mappings, which are numbered from 1. */
+/* Special keys of places; other keys are the numbers of mappings' names, from 1. */
 #define KEY_ANONYMOUS (1ull << 62) /* and its page */
 #define KEY_STRINGS   (1ull << 61) /* what the kernel put on the stack above the auxiliary vector */
 #define KEY_CANARY    (1ull << 60)
@@ -56,7 +56,7 @@ struct range {
 	__u64 start, end, offset;
 };
 
-/* What is mapped; those of one name keep their distances under an emulator. */
+/* A mapping; mappings with the same name keep their distances under an emulator. */
 struct region {
 	__u64 start, end, key;
 };
@@ -106,7 +106,7 @@ static bool wanted(const struct tracer *tracer, const char *path)
 	return name && !strncmp(name + 1, tracer->module_name, strlen(tracer->module_name));
 }
 
-/* Where the module lies now. All processes have it in the same place: they were forked. */
+/* Reads the module's mappings, the same in all processes, since these were forked. */
 static void read_ranges(struct tracer *tracer, pid_t pid)
 {
 	char name[64], path[PATH_MAX], line[PATH_MAX + 100];
@@ -273,7 +273,7 @@ static void write_accesses(struct tracer *tracer, struct thread *thread)
 	}
 }
 
-/* What the step from thread->insn to next was; before: the registers ahead of it. */
+/* Records the step from thread->insn to next; before: the registers before the step. */
 static void account(struct tracer *tracer, struct thread *thread,
 		    const struct user_regs_struct *before, __u64 next)
 {
@@ -415,7 +415,7 @@ static void begin(struct tracer *tracer, struct thread *thread)
 	look_ahead(tracer, thread);
 }
 
-/* What a stop was, and on by one step. */
+/* Handles a stop and steps on by one instruction. */
 static int on_status(struct tracer *tracer, struct thread *thread, int status)
 {
 	int event = status >> 16;

@@ -20,7 +20,7 @@ static inline double chance_uniform(uint64_t *state)
 	return ((double)(*state >> 11) + 0.5) / 9007199254740992.0;
 }
 
-/* Of mean 0 and deviation 1 (Box and Muller). */
+/* A normal random number with mean 0 and deviation 1 (Box and Muller). */
 static inline double chance_normal(uint64_t *state)
 {
 	double radius = sqrt(-2 * log(chance_uniform(state)));

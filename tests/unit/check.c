@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a long string this much is shown, beginning a little before the first difference. */
+/* The part of a long string that is shown: it begins a little before the first difference. */
 enum { SHOWN_BEFORE = 20, SHOWN = 80 };
 
 struct check_value check_signed(long long value)
@@ -42,7 +42,7 @@ bool check_same_string(const char *have, const char *want)
 	return have && want && !strcmp(have, want);
 }
 
-/* Where the part of two strings that is shown begins. */
+/* The offset at which the shown part of two strings begins. */
 static size_t shown_from(struct check_value have, struct check_value want)
 {
 	const char *a = have.p, *b = want.p;
@@ -55,7 +55,7 @@ static size_t shown_from(struct check_value have, struct check_value want)
 	return same > SHOWN_BEFORE ? same - SHOWN_BEFORE : 0;
 }
 
-/* In quotes and on one line; dots stand for what is left out. */
+/* Prints a string in quotes and on one line; dots stand for omitted parts. */
 static void put_string(FILE *out, const char *s, size_t from)
 {
 	size_t len = strlen(s);

@@ -35,19 +35,19 @@ void elf_writer_init(struct elf_writer *w);
 /* info as ELF64_ST_INFO(binding, type). */
 void elf_writer_symbol(struct elf_writer *w, const char *name, unsigned int start,
 		       unsigned int size, unsigned char info);
-/* What the records that follow share; the augmentation begins with "zLR". */
+/* Writes the CIE of the records that follow; the augmentation begins with "zLR". */
 void elf_writer_cie(struct elf_writer *w, const char *augmentation);
-/* A record of [start, start + len); table_at < 0: without an exception table. */
+/* Writes the record of [start, start + len); table_at < 0: it has no exception table. */
 void elf_writer_frame(struct elf_writer *w, unsigned int start, unsigned int len, int table_at,
 		      const void *instructions, size_t instruction_bytes);
-/* The same of a signal handler's caller. */
+/* Writes the record of the code that a signal handler returns to. */
 void elf_writer_signal_frame(struct elf_writer *w, unsigned int start, unsigned int len);
 /* `jmp to` at from, 5 bytes. */
 void elf_writer_jump(struct elf_writer *w, unsigned int from, unsigned int to);
 void elf_writer_save(const struct elf_writer *w, const char *path);
-/* As a file of its own. Ends the test where it cannot be opened. */
+/* Saves the file in a temporary directory and opens it; ends the test if that fails. */
 struct pathprof_code *elf_writer_open(const struct elf_writer *w);
-/* The same, its symbols and frames read: too little memory later leaves out none of them. */
+/* The same, with symbols and frames already read, so that a later lack of memory omits none. */
 struct pathprof_code *elf_writer_open_with_tables(const struct elf_writer *w);
 
 #endif

@@ -15,7 +15,7 @@
 #include "unit.h"
 
 #define GLOBAL ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)
-/* Where the writer's text lies in the file. */
+/* The file offset of the writer's text. */
 #define TEXT WRITER_PAGE
 
 static inline void put(struct elf_writer *w, unsigned int at, const char *bytes, size_t len)

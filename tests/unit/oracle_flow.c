@@ -17,7 +17,7 @@
 #define ALL_PARTS_MAX  (FUNCTIONS_MAX * PARTS_MAX)
 #define ALL_BLOCKS_MAX (ALL_PARTS_MAX * BLOCKS_MAX)
 
-/* As drawn: parts by offset, each with the function it belongs to. */
+/* A randomly drawn graph: parts in order of offset, each with the function that owns it. */
 struct sketch {
 	uint32_t function_cnt;
 	uint32_t part_cnt[FUNCTIONS_MAX];

@@ -230,7 +230,7 @@ void oracle_function_draw(struct oracle_function *ret_f, enum oracle_shape shape
 
 /* ---------------------------------------------------------------- paths by definition */
 
-/* Where the direct branch at a block's end leads. */
+/* The target of the direct branch at a block's end. */
 static uint64_t branch_target(const struct oracle_function *f, uint32_t block)
 {
 	const struct pathprof_graph_block *b = &f->blocks[block];
@@ -435,7 +435,7 @@ static uint64_t address(const struct walker *w, const struct pathprof_edge *edge
 	return edge->to == PATHPROF_GRAPH_NONE ? FAR : w->f->blocks[edge->to].start;
 }
 
-/* Where an edge leads in the function, or none. The edge becomes part of the way. */
+/* Follows an edge and adds it to the way; returns its target node, or none outside the function. */
 static uint32_t take(struct walker *w, uint32_t node, const struct pathprof_edge *edge)
 {
 	const struct pathprof_flow_node *n = &w->flow->nodes[node];

@@ -42,7 +42,7 @@ enum oracle_shape {
 void oracle_function_draw(struct oracle_function *ret_f, enum oracle_shape shape,
 			  uint32_t block_cnt, uint64_t *random);
 
-/* Where the path stack ends a path, and what else enum pathprof_cut cuts. */
+/* Whether a path ends at the edge: by the path stack's rules, or by those of enum pathprof_cut. */
 bool oracle_is_cut(const struct oracle_function *f, const struct pathprof_flow *flow,
 		   enum pathprof_cut cut, uint32_t edge);
 /* All paths in the order of their numbers; at most room are written. */

@@ -10,7 +10,7 @@
 #include "../one_segment.h"
 #include "unit.h"
 
-/* What may stand between transfers; the last byte says how many of them there are. */
+/* Instructions that may stand between transfers; the last byte is the instruction's length. */
 static const uint8_t fillers[][16] = {
 	{0x90, [15] = 1},                                           /* nop */
 	{0x50, [15] = 1},                                           /* push rax */
@@ -131,7 +131,7 @@ void oracle_program_make(struct oracle_program *p, uint32_t cnt, uint32_t transf
 		set_target(p, i);
 }
 
-/* Where a transfer that is taken leads to; a return without a caller leads anywhere. */
+/* The target of a taken transfer; a return without a caller goes to a random instruction. */
 static uint32_t follow(struct oracle_program *p, const struct oracle_insn *insn)
 {
 	uint32_t to = insn->to;

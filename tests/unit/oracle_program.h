@@ -17,7 +17,7 @@
 
 #define ORACLE_PROGRAM_MAX  4096
 #define ORACLE_PROGRAM_BASE 0x7f0000400000ull
-/* Where the code lies in the file. */
+/* The file offset of the code. */
 #define ORACLE_FILE_OFFSET 0x1000
 
 struct oracle_insn {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a reader of recordings hands on: see reading.h. */
+/* Writes down the records that a reader of recordings hands on: see reading.h. */
 #include "reading.h"
 
 #include "unit.h"
@@ -150,7 +150,7 @@ struct reading reading_of_text(enum pathprof_format format, const char *text)
 	return reading_of_bytes(format, text, strlen(text));
 }
 
-/* What text hands on are these lines; prints the difference. */
+/* Checks that text is read as the expected lines; prints the difference. */
 void reading_is(enum pathprof_format format, const char *text, const char *expected)
 {
 	struct reading r;

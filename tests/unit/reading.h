@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a reader of recordings hands on, written down as text: for the tests of text formats. */
+/* The records that a reader of recordings hands on, as text: for the tests of text formats. */
 #ifndef READING_H
 #define READING_H
 
@@ -36,7 +36,7 @@ void reading_fails(enum pathprof_format format, int code, const struct bad_line 
 #define READING_FAILS(format, code, bad)                                                           \
 	reading_fails(format, code, bad, sizeof(bad) / sizeof((bad)[0]))
 
-/* As samples have it in the log. */
+/* Writes a branch in the form in which samples have it in the log. */
 void reading_note_branch(FILE *log, const struct pathprof_recorded_branch *b);
 /* before, text cnt times, after; the caller frees it. */
 char *reading_repeated(const char *before, const char *text, size_t cnt, const char *after);

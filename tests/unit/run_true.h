@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Its pid: it has ended, and is waited for. */
+/* Runs `true` and waits for its end; returns its pid. */
 static inline pid_t run_true(void)
 {
 	pid_t pid = fork();

@@ -24,7 +24,7 @@ static inline void on_alarm(int signal)
 {
 }
 
-/* Of start_spinning(): the child has begun. */
+/* Set by a child of start_spinning() when it begins to spin. */
 static volatile bool *spinning;
 
 static inline void spin(void)

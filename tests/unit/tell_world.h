@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the tests of telling happen: an event loop with a heart that beats every 5 ms, so that
- * whatever holds the loop up is seen, and a small HTTP server on the same loop whose answers are
- * laid down beforehand, one a request; the last one stays.
+ * The surroundings of the tests of telling: an event loop with a timer that fires every 5 ms, so
+ * that anything that blocks the loop is noticed, and a small HTTP server on the same loop. Its
+ * answers are set beforehand, one for each request; the last one is repeated.
  */
 #ifndef TELL_WORLD_H
 #define TELL_WORLD_H

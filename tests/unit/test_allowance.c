@@ -55,7 +55,7 @@ static double steady(unsigned int look, double source_part)
 	return 0.3;
 }
 
-/* Under a step: saved up until it is worth a change. */
+/* Smaller than a step: savings add up until they are worth a change. */
 static double small(unsigned int look, double source_part)
 {
 	return 0.04;
@@ -67,7 +67,7 @@ static double spiky(unsigned int look, double source_part)
 	return look % 30 == 29 ? 3 : 0.02;
 }
 
-/* What the source brings makes work. */
+/* The work is in proportion to the part that the source used. */
 static double fed(unsigned int look, double source_part)
 {
 	return 2 * source_part;

@@ -309,7 +309,7 @@ static void test_calls_are_refused(void)
 	pathprof_apart_free(apart);
 }
 
-/* What it opens is opened for it: an ELF file that it could not read itself, and nothing else. */
+/* The parent opens files for the child: an ELF file that it may not read itself, nothing else. */
 static void test_opens_by_asking(void)
 {
 	struct pathprof_apart *apart = start();
@@ -386,7 +386,7 @@ static void check_deadline(enum question kind)
 	pathprof_apart_free(apart);
 }
 
-/* Whatever it says or asks for meanwhile, its answer is not waited for without end. */
+/* The wait for an answer is limited, even if the child sends or asks other things meanwhile. */
 static void test_deadline(void)
 {
 	check_deadline(ASK_CHATTER);

@@ -349,7 +349,7 @@ static bool ranges_are(struct export_world *w, const char *want)
 	return same;
 }
 
-/* As in fill(): 40 at 02, of which 4 leave at 04; 36 at 06, of which 30 leave at 0a. */
+/* The counts of fill(): 40 at 02, of which 4 leave at 04; 36 at 06, of which 30 leave at 0a. */
 static void add_branches(struct export_world *w)
 {
 	export_world_begin(w);
@@ -410,7 +410,7 @@ static void test_fill_the_rest(void)
 
 /* ---------------------------------------------------------------- straight runs */
 
-/* Runs between 16 places: where they begin, end for good, or are open at a later place. */
+/* Runs between 16 places: each begins at a place and ends for good or is open at a later one. */
 #define RUN_PLACES 16
 
 static struct pp_run random_run(uint64_t *state)
@@ -436,7 +436,7 @@ struct flow {
 	double begins[RUN_PLACES], ends[RUN_PLACES + 1], bytes;
 };
 
-/* What is open and nothing goes on from ends there as well. */
+/* An open run that nothing continues counts as an end at its place, so ends may grow. */
 static bool is_kept(const struct flow *in, const struct flow *out)
 {
 	for (int i = 0; i < RUN_PLACES; i++)

@@ -32,7 +32,7 @@ static const struct {
 	{"core::num::<impl u32>::pow", "core::num::<impl u32>::pow"},
 	{"core::ptr::drop_in_place<alloc::string::String>", "core::ptr::drop_in_place"},
 	{"r::main::{closure#0}", "r::main::{closure#0}"},
-	/* What does not match stays as it is. */
+	/* Names with unmatched brackets are not changed. */
 	{"a<b", "a<b"},
 	{"a>b", "a>b"},
 	{"<a", "<a"},

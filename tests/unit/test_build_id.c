@@ -171,7 +171,7 @@ static void test_vdso(void)
 	CU_ASSERT_EQUAL(id.len_bytes, 20);
 }
 
-/* What readelf says, lower-case hex; "" for none. */
+/* The build-id by readelf, in lower-case hex; "" if there is none. */
 static void readelf_id(const char *path, char *ret_text, size_t size)
 {
 	char command[512], line[256];

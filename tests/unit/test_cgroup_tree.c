@@ -171,7 +171,7 @@ static void make_users(const char *path)
 		abort();
 }
 
-/* So many groups of one user: "many/0", "many/1"... */
+/* Makes cnt groups of one user: "many/0", "many/1"... */
 static void make_many(unsigned int cnt)
 {
 	make_users("many");
@@ -274,7 +274,7 @@ static struct pp_cgroups *new_cgroups(void)
 	return cgroups;
 }
 
-/* As /proc would have said it. */
+/* The name of a group, from a line like that of /proc/PID/cgroup. */
 static void name_of(const char *path, char *name, size_t size)
 {
 	char text[512];
@@ -332,7 +332,7 @@ static void test_two_trees(void)
 	pp_cgroups_free(cgroups);
 }
 
-/* What came is known after the next walk, and what went stays known. */
+/* New groups are known after the next walk, and removed ones stay known. */
 static void test_coming_and_going(void)
 {
 	struct pp_cgroups *cgroups;
@@ -484,7 +484,7 @@ static void test_collector(void)
 
 /* ---------------------------------------------------------------- this machine */
 
-/* Of the tree that container runtimes use here; "" when there is none to write to. */
+/* The tree that container runtimes use here; "" if there is none. */
 static const char *real_tree(struct pp_cgroup_places *ret_places)
 {
 	pp_cgroup_places_read(ret_places, PP_CGROUP_MOUNTS);

@@ -340,7 +340,7 @@ static void true_path(void *context, const struct pathprof_path_seen *path)
 	add(context, path->start, path->length, path->outcomes, 1, 1);
 }
 
-/* What the weights are for: the profile of all windows is that of the whole run. */
+/* With weights, the profile of all windows is that of the whole run. */
 static void test_weights(void)
 {
 	static struct list whole;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a collector's counters come to in a source's figures, held against sums by hand. */
+/* A source's figures made of a collector's counters, compared with sums by hand. */
 #include "unit.h"
 
 #include <string.h>

@@ -89,7 +89,7 @@ static void test_ends(void)
 	CU_ASSERT(isnan(unknown.low));
 }
 
-/* Hosts whose share scatters around `share`, each with about so many samples of its own. */
+/* Counts intervals that hold the true share; the hosts' own shares scatter around `share`. */
 static unsigned int held(unsigned int hosts, double share, double scatter, double samples)
 {
 	double truth = share * exp(scatter * scatter / 2);
@@ -113,7 +113,7 @@ static unsigned int held(unsigned int hosts, double share, double scatter, doubl
 	return cnt;
 }
 
-/* Of each kind of fleet as far as 1,000 can show it, and of all together. */
+/* Coverage for each kind of fleet, with the tolerance of 1,000 fleets, and for all together. */
 static void test_coverage(void)
 {
 	static const unsigned int hosts[] = {3, 5, 10, 30, 100};

@@ -352,7 +352,7 @@ static void test_stripped(void)
 	CU_ASSERT_EQUAL(tally.wrong, 0);
 }
 
-/* Where .eh_frame lies in a file; its size, 0 for none. */
+/* Finds .eh_frame in a file; returns its size, 0 if there is none. */
 static size_t find_eh_frame(const char *path, off_t *ret_offset)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the tests of the code reader share. */
+/* Helpers shared by the tests of the code reader. */
 #ifndef TEST_CODE_H
 #define TEST_CODE_H
 
@@ -9,15 +9,15 @@
 
 #include "pathprof/code.h"
 
-/* Where the code of files made by hand lies. */
+/* The file offset and address of the code in files made by hand. */
 #define HAND_OFFSET 0x200
 #define HAND_VADDR  0x400200
 #define SELF        "/proc/self/exe"
 
-/* A handle on any file; the test ends where there is none. */
+/* Opens any file; ends the test if that fails. */
 struct pathprof_code *open_code(const char *path);
 
-/* Where something of this executable lies in its file. */
+/* The file offset of an address in this executable. */
 uint64_t offset_of(struct pathprof_code *code, const void *address);
 /* Writes a file of one executable segment at HAND_OFFSET and nothing else; its path. */
 const char *make_elf(const void *bytes, size_t len);

@@ -163,7 +163,7 @@ struct window_check {
 	size_t window_cnt, different;
 };
 
-/* Where a window of this place ends, from its definition. */
+/* The end of the window that begins at `first`, computed from the definition. */
 static size_t window_end(const struct window_check *check, size_t first)
 {
 	size_t tear = first < check->torn_at ? check->torn_at : check->stream_cnt, end = first;
@@ -224,7 +224,7 @@ static size_t window_differences(const struct pathprof_branch *stream, uint32_t 
 		c.taken_wanted++;
 	cut_all(&c, &check);
 	lab_cutter_release(&c);
-	/* What begins after the last taken branch has nothing to show and need not come. */
+	/* A window that begins after the last taken branch is empty and may be missing. */
 	return check.different + (check.window_cnt < 495);
 }
 

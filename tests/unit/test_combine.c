@@ -64,7 +64,7 @@ static bool near(double ours, long double theirs)
 	return fabsl(ours - theirs) <= 1e-12L * fabsl(theirs);
 }
 
-/* What an input's branch says of one direction: a vote, half a vote, none. */
+/* An input's vote for one direction of a branch: 1, a half or 0. */
 static long double vote(const struct oracle_profile *p, uint64_t hi, uint64_t lo)
 {
 	long double mine = oracle_weight(p, hi, lo), other = oracle_weight(p, hi, lo ^ 1);
@@ -253,8 +253,8 @@ static double distance(const struct pathprof_combined *c, const struct pathprof_
 }
 
 /*
- * What defines the point: nobody is farther than the distance said, those with a say are at it, and
- * the rest are nearer.
+ * Checks the conditions that define the point: no input is farther than the reported distance, and
+ * inputs with a positive weight are exactly at it.
  */
 static unsigned int violations(const struct pathprof_combined *c, const struct inputs *in)
 {

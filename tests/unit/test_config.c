@@ -630,7 +630,7 @@ static bool is_tried(const char *section, const char *key)
 	return false;
 }
 
-/* So that a new key comes with what is wrong for it. Any text will do for a container's pattern. */
+/* Every key is tested with a wrong value, except a container's pattern: it may be any text. */
 static void test_wrong_values_are_complete(void)
 {
 	static const char *const sections[] = {"Drift", "Tell", "Metrics"};

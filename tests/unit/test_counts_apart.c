@@ -483,7 +483,7 @@ static void test_death(void)
 	pathprof_counted_free(counted);
 }
 
-/* Whatever is read of a form is sound. */
+/* Reads a form and checks that all functions read from it are sound. */
 static int read_form(const void *form, size_t bytes)
 {
 	struct pathprof_counted *counted = calloc(1, sizeof(*counted));

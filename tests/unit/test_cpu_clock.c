@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The clock on children that do nothing but run, against the CPU time that the kernel says they
- * had. What the kernel does not let us open is skipped out loud.
+ * had. Clocks that the kernel does not let us open are reported as skipped.
  */
 #include "unit.h"
 

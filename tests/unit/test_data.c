@@ -61,7 +61,7 @@ static void test_tables(void)
 	uint64_t words[3] = {0};
 	int values[5];
 
-	/* So that nothing of them is optimized away. */
+	/* Keeps the compiler from optimizing the tables away. */
 	__asm__ volatile("" : : "r"(fixed_table), "r"(open_table), "r"(zeros) : "memory");
 	CU_ASSERT_EQUAL(pp_data_read(code, vaddr_of((const void *)fixed_table), words, 24), 0);
 	CU_ASSERT_EQUAL(words[0], vaddr_of((const void *)(uintptr_t)first_function));
@@ -124,7 +124,7 @@ struct tally {
 	size_t relative, imports, wrong;
 };
 
-/* Of what is read-only once relocated, so that it still is as the dynamic linker left it. */
+/* Compares a slot, read-only after relocation, with the value that the dynamic linker wrote. */
 static void compare_slot(struct pathprof_code *code, const GElf_Rela *rela, const char *name,
 			 uint64_t base, struct tally *t)
 {

@@ -4,11 +4,11 @@
  * random bytes. The code under test lies flush against an unmapped page, so that a read past its
  * length is a crash and not luck.
  *
- * Left out of the comparison, all that Zydis calls a branch and we do not: XBEGIN, XABORT and XEND
- * (a transaction's abort is no place a program goes by its own decision; they are hazards), and
- * JKZD and JKNZD, the mask jumps of the Knights Corner coprocessor, invalid opcodes everywhere
- * else. Where Zydis finds no instruction, we must find no transfer; which hazard is named there is
- * left open.
+ * The comparison leaves out all that Zydis calls a branch and we do not: XBEGIN, XABORT and XEND (a
+ * transaction's abort is no place a program goes by its own decision; they are hazards), and JKZD
+ * and JKNZD, the mask jumps of the Knights Corner coprocessor, invalid opcodes everywhere else.
+ * Where Zydis finds no instruction, we must find no transfer; which hazard is named there is left
+ * open.
  */
 #include "../../libprofile/core/pp_decode.h"
 #include "unit.h"
@@ -681,7 +681,7 @@ static int has_rex2(const __u8 *code)
 	return code[i] == 0xd5;
 }
 
-/* What Zydis decodes must be seen the same, given just its bytes; a transfer short of one, not. */
+/* Given just its bytes we must decode as Zydis does; with a byte fewer we must see no transfer. */
 static void compare_random(struct comparison *c, const __u8 *code)
 {
 	ZydisDecodedInstruction in;
@@ -723,7 +723,7 @@ static void test_random(void)
 
 /* ---------------------------------------------------------------- APX */
 
-/* As clang-22 -c assembles them. Zydis has no APX yet. */
+/* Instructions as clang-22 -c assembles them. Zydis has no APX yet. */
 static void test_apx(void)
 {
 	static const struct {

@@ -345,7 +345,7 @@ static void test_large(void)
 	CU_ASSERT_EQUAL(drift.kl_low_bits, 0);
 }
 
-/* Whatever the counts: figures that are numbers, in their order. */
+/* For random counts all figures are numbers, and bounds are in their order. */
 static void test_any_counts(void)
 {
 	uint64_t random = 77;

@@ -33,7 +33,7 @@ static int take_known(void *context, const struct pathprof_path_row *row)
 	return 0;
 }
 
-/* As the child would have named them, one function changed; from the store, as after a start. */
+/* Stores names of the build's paths as the child does, one function changed, and loads them. */
 static void name_build(struct bench *b, uint8_t number, uint64_t changed)
 {
 	const struct pathprof_build_id id = build(number);

@@ -170,7 +170,7 @@ static void fill_part(struct watch *w, const struct lab_world *world, struct pat
 	CU_ASSERT_EQUAL(pathprof_tally_sort(counts), 0);
 }
 
-/* As the service does with a part of a window. */
+/* Measures a window as the service does. */
 static void watch_window(struct watch *w, const struct lab_world *world)
 {
 	static const struct pathprof_build_id id = {.len_bytes = 20, .kind = PATHPROF_ID_BUILD_ID};
@@ -341,7 +341,7 @@ static void test_calm_unknown(void)
 	CU_ASSERT(loops.fired * 100 <= loops.judged);
 }
 
-/* Whatever the budget leaves of idle time, the program does the same. */
+/* A program that idles behaves the same however much idle time the budget leaves. */
 static void test_calm_idling(void)
 {
 	struct tally weighed = {0}, unweighed;

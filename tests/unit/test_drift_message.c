@@ -121,7 +121,7 @@ static void test_function_that_runs_more(void)
 	       "bits, ");
 }
 
-/* Its share stands still: the sum of its paths says nothing. */
+/* The function's share is the same, so only its paths tell the change. */
 static void test_function_that_runs_another_way(void)
 {
 	const struct path paths[] = {

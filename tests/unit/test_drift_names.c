@@ -143,7 +143,7 @@ static void test_file_that_moved(void)
 	desk_release(&d);
 }
 
-/* Its file is removed while it is mapped at that address. */
+/* Names the paths of a binary that is mapped at that address and whose file is removed. */
 static void name_mapped_at(void *address)
 {
 	struct binary binary;

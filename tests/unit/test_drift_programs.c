@@ -131,7 +131,7 @@ static uint32_t add_process(struct pathprof_profile *p, uint32_t pid, uint32_t b
 	return pathprof_profile_process(p, &process);
 }
 
-/* Of a part its keys' upper halves, each once, in order. */
+/* The upper halves of a part's keys, each once, in order. */
 static size_t programs_of(const struct pathprof_part *part, uint64_t programs[4])
 {
 	size_t cnt = 0;

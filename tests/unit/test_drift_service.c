@@ -293,7 +293,7 @@ static void test_restart_restores_baseline(void)
 	bench_release(&b);
 }
 
-/* Of the figures at the endpoint; NAN: it is not there. */
+/* A figure of the metrics text; NAN if it is not there. */
 static double figure(const struct bench *b, const char *name)
 {
 	char *metrics = NULL, line[80], *at;

@@ -179,9 +179,9 @@ static uint32_t add_burner(struct oracle_graph *graph, uint32_t cnt)
 }
 
 /*
- * A branch, a short call, a branch decided as the first was, a call that outlasts the window. Its
- * two paths have a share of a half each; a chain that forgets the piece before gives four of a
- * quarter, so of this function's flow it gets half.
+ * A branch, a short call, a branch decided as the first was, a call that outlasts the window. The
+ * function has two paths with a share of a half each. A first-order chain forgets the piece before
+ * the short call and gives four paths a quarter each, so it gets half of the flow right.
  */
 static void test_second_order_knows_what_came_before_a_short_call(void)
 {
@@ -227,8 +227,7 @@ static double exact_unobservable(const struct pathprof_branch *stream, uint32_t 
 	return (double)unseen / (double)all;
 }
 
-/* Of several near calls the means are added, so a few paths close to the limit are on its other
- * side. */
+/* The mean lengths of several calls are added, so a few paths near the limit are misjudged. */
 static void test_the_share_out_of_sight_is_the_true_one(void)
 {
 	double error, sum = 0, worst = 0;

@@ -58,7 +58,7 @@ static void test_numbers(void)
 	static const char *const names[] = {"branches:u", "cycles", "br_inst_retired.near_taken",
 					    "hot"};
 
-	/* Whatever it is called. */
+	/* The event's name makes no difference. */
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
 		for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++)
 			CU_ASSERT_EQUAL(pp_event_basis(events[i].type, events[i].config,

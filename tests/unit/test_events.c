@@ -98,7 +98,7 @@ static void test_same_everywhere(void)
 	CU_ASSERT_EQUAL(again.weight, 30);
 }
 
-/* What one program writes another reads: keys that change would part a profile from its past. */
+/* Programs exchange keys: if keys changed, a profile could not be compared with older ones. */
 static void test_pinned(void)
 {
 	struct pathprof_build_id id = {.bytes = {1, 2, 3}, .len_bytes = 3, .kind = 1};
@@ -132,7 +132,7 @@ static void test_groups(void)
 	dirty.bytes[7] = 0xee;
 	CU_ASSERT_NOT_EQUAL(pathprof_event_group(&id), pathprof_event_group(&longer));
 	CU_ASSERT_NOT_EQUAL(pathprof_event_group(&id), pathprof_event_group(&other_kind));
-	/* What lies behind its length is not the identity's. */
+	/* Bytes behind its length are no part of the identity. */
 	CU_ASSERT_EQUAL(pathprof_event_group(&id), pathprof_event_group(&dirty));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What is written of a branch profile: each text format against lines written by hand, and back
- * through the readers. Real tools read them in tests/scenario/export_tools.sh.
+ * Exports of a branch profile: each text format compared with lines written by hand, and read back
+ * by the readers. Real tools read them in tests/scenario/export_tools.sh.
  */
 #include "test_code.h"
 
@@ -223,7 +223,7 @@ static void test_folded(void)
 	export_world_end(&w);
 }
 
-/* Of f half ran under main, a quarter under a chain of two, the rest under nobody; of g all. */
+/* f ran half under main, a quarter under "x;y" and the rest without callers; g ran under "x;y". */
 static void test_folded_callers(void)
 {
 	static const char *const main_names[] = {"_start", "main"}, *const deep_names[] = {"x;y"};
@@ -656,8 +656,8 @@ static void test_round_trips(void)
 }
 
 /*
- * fdata has no ranges, and no returns. Where a block ran on it says so, and this is read as ranges:
- * each instruction ran as often as in those that it was written of.
+ * fdata has no ranges and no returns. It has fall-throughs of blocks, which are read as ranges:
+ * each instruction ran as often as in the ranges that were written.
  */
 static void test_fdata_round_trip(void)
 {

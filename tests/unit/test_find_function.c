@@ -114,7 +114,7 @@ static void test_find_no_function(void)
 	pathprof_code_free(code);
 }
 
-/* What is found by name is what an offset in it is told to lie in. */
+/* A function found by name is the one that is found by an offset in it. */
 static void test_find_self(void)
 {
 	struct pathprof_code *code = open_code(SELF);

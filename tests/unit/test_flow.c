@@ -62,7 +62,7 @@ static bool is_backward(const struct pathprof_graph *g, uint32_t block,
 	return false;
 }
 
-/* Of one node: its edges are the graph's without those that leave. */
+/* Checks one node: its edges must be the graph's edges without those that leave the function. */
 static size_t out_edge_differences(const struct pathprof_graph *g, const struct pathprof_flow *flow,
 				   uint32_t v)
 {
@@ -146,7 +146,7 @@ static size_t dominator_differences(const struct oracle_flow *o, const struct pa
 		different += o->reached[b] != flow->nodes[b].reached;
 		for (uint32_t a = 0; a < o->node_cnt; a++) {
 			different += o->dominates[a][b] != pathprof_flow_dominates(flow, a, b);
-			/* Whatever else dominates b dominates its immediate one. */
+			/* Every other dominator of b dominates b's immediate dominator. */
 			different += a != b && o->dominates[a][b] && !o->dominates[a][idom];
 		}
 		different += (b == 0 || !o->reached[b]) != (idom == b);

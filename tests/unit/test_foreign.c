@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Files of others: whatever stands under a name, only regular files are opened. What is opened is
- * told by inotify, which sees every open() and no look (O_PATH).
+ * Files of others: whatever a name refers to, only regular files are opened. Opens are detected by
+ * inotify, which sees every open() and no look (O_PATH).
  */
 #include "pathprof/code.h"
 #include "pathprof/foreign.h"
@@ -426,7 +426,7 @@ static void test_common_parts(void)
 	CU_ASSERT(opens_common(dir, file));
 }
 
-/* Where a debug file is looked for beside the program stands something else. */
+/* A FIFO stands where a debug file beside the program is looked for. */
 static void test_debug_file(void)
 {
 	const char *dir = unit_tmpdir();

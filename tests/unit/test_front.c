@@ -191,7 +191,7 @@ static void test_planted_fault(void)
 	CU_ASSERT_NOT_EQUAL(differences_with(&settings[3], NEVER_FADES), 0);
 }
 
-/* What comes out and is left in the table: all of the stream but a period a stratum. */
+/* Reported counts and those left in the table are the whole stream, less a period a stratum. */
 static void test_keeps_counts(void)
 {
 	struct pathprof_message message;

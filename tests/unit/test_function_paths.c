@@ -58,7 +58,7 @@ static struct pathprof_flow_path as_path(struct oracle_flow_path *p)
 
 /* ---------------------------------------------------------------- numbers */
 
-/* What differs of the path that is the i-th of the list. */
+/* Compares the i-th path of the list with the oracle; returns the number of differences. */
 static size_t path_differences(const struct pathprof_function_paths *paths, size_t i)
 {
 	uint32_t edges[ORACLE_PATH_MAX];
@@ -600,7 +600,7 @@ static void test_descriptors(void)
 	CU_ASSERT(cnt > 20000);
 }
 
-/* Whatever a profile says: it is refused, or it is the descriptor of its number. */
+/* Any descriptor in a profile is refused, or is the descriptor of its path's number. */
 static void test_any_descriptor(void)
 {
 	struct walked w = {0};

@@ -41,7 +41,7 @@ static void test_branches(void)
 	pathprof_graph_free(g);
 }
 
-/* What leaves for elsewhere and comes back ends no block; a jump far does. */
+/* Far calls, enclaves and interrupts come back and end no block; a far jump ends one. */
 static void test_far(void)
 {
 	struct elf_writer w;
@@ -148,7 +148,7 @@ static void test_filling(void)
 	pathprof_graph_free(g);
 }
 
-/* What no table knows is found by calls, and by jumps out of a function. */
+/* Functions without symbols are found by calls to them, and by jumps out of functions. */
 static void test_guessed(void)
 {
 	struct elf_writer w;

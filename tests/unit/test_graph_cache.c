@@ -25,7 +25,7 @@
 
 #define NONE PATHPROF_GRAPH_NONE
 
-/* Of the file's header. */
+/* Offsets in the file's header, and its size. */
 #define CHECKSUM_AT   8
 #define VERSION_AT    16
 #define FILE_BYTES_AT 24
@@ -275,7 +275,7 @@ static void test_no_file(void)
 
 /* ---------------------------------------------------------------- files made to deceive */
 
-/* Whatever a reader does with a graph; the sum keeps the compiler from leaving it out. */
+/* Reads all of a graph as its users do; the sum keeps the compiler from leaving it out. */
 static uint64_t use(const struct pathprof_graph *g)
 {
 	struct pathprof_flow flow;
@@ -302,7 +302,7 @@ static void deceive(uint8_t *bytes, size_t len, uint64_t *random)
 	uint32_t cnt = 1 + (uint32_t)(stream_random(random) % 2), word;
 
 	while (cnt--) {
-		/* Behind what the key is held against. */
+		/* Behind the bytes that are compared with the key. */
 		size_t at = FILE_BYTES_AT + 8 + stream_random(random) % (len - FILE_BYTES_AT - 12);
 
 		if (stream_random(random) % 2)
@@ -547,7 +547,7 @@ static void test_bound(void)
 	kept_release(&k);
 }
 
-/* What a writer left that died goes like any other; what only looks alike stays. */
+/* A temporary file left by a dead writer is removed like any old file; a similar name is kept. */
 static void test_left_over(void)
 {
 	char left[300], alike[300];

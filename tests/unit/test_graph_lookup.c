@@ -86,7 +86,7 @@ static void test_names(void)
 	CU_ASSERT(named > GRAPHS);
 }
 
-/* Of several of one name the first. */
+/* If several functions have one name, the first is found. */
 static void test_same_name(void)
 {
 	uint64_t random = 8;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What was executed against a graph written by hand: every class of miss, and what is none. */
+/*
+ * Executed branches compared with a graph written by hand: every class of miss, and no miss.
+ */
 #include "unit.h"
 
 #include <linux/perf_event.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The hub's status, which is none, whole, another's, damaged or not readable. */
+/* The hub's status in the store: missing, whole, another's, damaged or not readable. */
 #include "../../tools/hub/judged.h"
 #include "test_store.h"
 #include "unit.h"

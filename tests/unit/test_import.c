@@ -35,8 +35,9 @@ static void test_naive(void)
 }
 
 /*
- * A call of the kernel and an interrupt in the middle change weights alone, a signal cuts; so does
- * what comes back behind the next branch. Of some hardware there is the way back alone.
+ * A system call or an interrupt in the middle of a stack changes weights alone. A signal cuts the
+ * window, and so does a return to a place behind the next branch. Some hardware records the return
+ * from the kernel alone (not `whole`).
  */
 static void kernel_in_the_middle(bool whole)
 {
@@ -101,7 +102,7 @@ static uint32_t find_indirect(struct import_world *w, const struct import_stack 
 	return DEPTH;
 }
 
-/* What has no code leaves edges, and windows on either side of it. */
+/* A place without code has edges only, and splits the window into the parts on either side. */
 static void test_without_code(void)
 {
 	/* in the other file where the program has nothing */
@@ -187,7 +188,7 @@ static void test_repeated_entry(void)
 	CU_ASSERT(repeated > 50);
 }
 
-/* Of stacks of some kinds of branches only edges are known, and other stacks are not touched. */
+/* Stacks filtered to some kinds of branches give edges only; unfiltered ones are not affected. */
 static void test_filtered(void)
 {
 	struct import_world *w = import_world_open(13);

@@ -157,7 +157,7 @@ static void lay_copy(struct import_world *w, size_t at)
 	w->sink.mapping(w->sink.context, &m);
 }
 
-/* Of the program itself; what else is mapped over code is other code. */
+/* Anonymous mappings over a program's text are copies of it; files mapped there are other code. */
 static void test_copied_code(void)
 {
 	struct import_world *w = import_world_open(9);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a relay's sink is handed is what the reader handed on: all of it, in order, to the last
- * byte, whatever the sizes; a sink that fails stops the reader.
+ * A relay's sink receives what the reader handed on: all of it, in order, to the last byte,
+ * whatever the sizes; a sink that fails stops the reader.
  */
 #include "../../libprofile/src/recording/pp_import_relay.h"
 #include "unit.h"
@@ -91,7 +91,7 @@ static int send_sample(const struct pathprof_recording_sink *to, uint64_t *rando
 	return to->sample(to->context, &s);
 }
 
-/* So many records, the same ones each time. 0, or what stopped it. */
+/* Sends cnt records, the same ones each time; returns 0, or the error that stopped it. */
 static int send_all(const struct pathprof_recording_sink *to, uint32_t cnt)
 {
 	uint64_t random = 0x1234567;
@@ -112,7 +112,7 @@ static int send_all(const struct pathprof_recording_sink *to, uint32_t cnt)
 	return r;
 }
 
-/* Through a relay; *ret_stopped: what the reader was told. */
+/* Sends all through a relay; *ret_stopped: the result that the reader got. */
 static int relay_all(struct log *log, uint32_t cnt, int *ret_stopped)
 {
 	const struct pathprof_recording_sink behind = sink_of(log);

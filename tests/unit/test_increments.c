@@ -43,7 +43,7 @@ static void draw_frequencies(const struct pathprof_flow *flow, uint64_t *random)
 		frequency[e] = stream_random(random) % 1000;
 }
 
-/* What the register holds when a path is counted, by the rules in the header. */
+/* The value of the path register when a path is counted, by the rules in the header. */
 static uint64_t counted(const struct pathprof_function_paths *paths,
 			const struct pathprof_flow *flow, const struct pathprof_increments *i,
 			const struct oracle_flow_path *path)

@@ -209,7 +209,7 @@ static void test_legacy(void)
 	expect_same(&c, "0F 38, 0F 3A, 0F 01");
 }
 
-/* What has no form has no length by it: nothing is made up where Zydis knows better. */
+/* Instructions of no known form get no length here; Zydis may decode them. */
 static void test_no_form(void)
 {
 	static const struct {
@@ -238,7 +238,7 @@ static void test_no_form(void)
 		}
 }
 
-/* As clang-22 -c assembles them; tests/scenario/import_others.sh asks it again, for more. */
+/* Instructions as clang-22 -c assembles them; tests/scenario/import_others.sh tests more. */
 static void test_newer_than_zydis(void)
 {
 	static const struct {

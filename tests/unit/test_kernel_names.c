@@ -86,7 +86,7 @@ static void test_functions(void)
 	pp_kernel_names_free(names);
 }
 
-/* Who may not know sees zeros. Without _text an offset would be an address. */
+/* Readers without the right see zeros. Without _text an offset would be an address. */
 static void test_hidden(void)
 {
 	struct pp_kernel_names *hidden = names_of("0000000000000000 T _text\n"
@@ -143,7 +143,7 @@ static void test_failure(void)
 	pp_kernel_names_free(names);
 }
 
-/* A line of nonsense is nobody's function, and a name is cut rather than read beyond. */
+/* A malformed line gives no function, and a long name is cut rather than read beyond its room. */
 static void test_odd_lines(void)
 {
 	char text[2048];
@@ -168,7 +168,7 @@ static bool input_is(const char *path)
 	return readlink("/proc/self/fd/0", target, sizeof(target) - 1) > 0 && !strcmp(target, path);
 }
 
-/* As the unit hands it over: whoever opened it decides what it shows. */
+/* Reads the list from standard input, as under the systemd unit: the opener's rights decide. */
 static int takes_input(void)
 {
 	struct pp_kernel_names *names = NULL;

@@ -21,7 +21,7 @@ struct ring_page {
 	unsigned char data[DATA_BYTES];
 };
 
-/* What a record was, short enough to compare. */
+/* A record in a short form to compare. */
 struct note {
 	uint16_t type;
 	uint32_t seq, digest;
@@ -92,7 +92,7 @@ static uint32_t to_end(void)
 	return DATA_BYTES - (uint32_t)(producer()->head % DATA_BYTES);
 }
 
-/* Where 8 bytes are left they are half a head. */
+/* Pads the ring to its end; if only 8 bytes are left, the padding is half a record head. */
 static void pad(void)
 {
 	const struct pathprof_record record = {.size_bytes = to_end()};
@@ -302,7 +302,7 @@ static void test_torn_sizes_end_the_ring(void)
 		CU_ASSERT_EQUAL(drain(), -EPROTO);
 		CU_ASSERT_EQUAL(scene.read.cnt, 2);
 		CU_ASSERT_EQUAL(scene.ring.malformed, 1);
-		/* What was left is given up, and the ring goes on. */
+		/* The rest of the data is dropped, and the ring goes on. */
 		CU_ASSERT_EQUAL(scene.consumer.tail, producer()->head);
 		scene.seq = scene.ring.seq;
 		put_some(&seed, 1);

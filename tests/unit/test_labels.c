@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Labels of hosts: order, what is none, limits, and who has which. */
+/* Labels of hosts: order, invalid labels, limits, and the owners of labels. */
 #include "unit.h"
 
 #include <errno.h>

@@ -104,7 +104,7 @@ static void test_unsound(void)
 		CU_ASSERT_EQUAL(read_pads(tables[i].table, tables[i].len, &pad, 1), 0);
 }
 
-/* What could be read before the damage counts. */
+/* The entries before the damage are kept. */
 static void test_cut_off(void)
 {
 	uint8_t table[sizeof(leb_table)];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Lost samples, of which more than a hundredth is told. */
+/* Lost samples: more than a hundredth is reported. */
 #include "../../tools/ctl/text/lost.h"
 #include "unit.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a machine allows: refusals case by case and over every set of facts, facts out of a made-up
- * /proc and /sys, and the event of taken branches for every processor that libpfm4 knows. Expected
- * events are those of the makers' manuals.
+ * The sources that a machine allows: refusals case by case and over every set of facts, facts out
+ * of a made-up /proc and /sys, and the event of taken branches for every processor that libpfm4
+ * knows. Expected events are those of the makers' manuals.
  */
 #include "unit.h"
 
@@ -26,7 +26,7 @@
 
 /* ---------------------------------------------------------------- refusals */
 
-/* What is not well with a machine. */
+/* Faults of a machine. */
 enum bent {
 	GUEST = 1 << 0,
 	NO_COUNTERS = 1 << 1,

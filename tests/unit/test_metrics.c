@@ -468,7 +468,7 @@ static void test_values(void)
 	free(text);
 }
 
-/* What sinks count, as the format's own checker sees it; and the checker sees a fault. */
+/* Runs promtool on metrics text; 0 if it finds no fault. */
 static int lint(const char *text)
 {
 	FILE *promtool = popen("promtool check metrics >/dev/null 2>&1", "we");

@@ -136,7 +136,7 @@ static void test_rates(void)
 
 	CU_ASSERT_DOUBLE_EQUAL(cycles(LAB_QUEUE_NONE, &plain, 100), 500, 1e-9);
 	CU_ASSERT_DOUBLE_EQUAL(cycles(LAB_QUEUE_NONE, &wrong, 100), 797, 1e-9);
-	/* While a miss is waited for, the 127 behind it are done and go in a burst. */
+	/* During a miss the 127 instructions behind it finish, and then retire in a burst. */
 	CU_ASSERT_DOUBLE_EQUAL(cycles(LAB_QUEUE_NONE, &missed, 1), 0.5 + 100 + 127 / 4.0, 1e-9);
 	/* A profiler that is fast enough costs nothing; one that is not sets the pace. */
 	CU_ASSERT_DOUBLE_EQUAL(cycles(0, &plain, 100), 500, 1e-9);

@@ -54,7 +54,7 @@ static void add_host(struct made *made, const struct kind *kind, int mode, doubl
 			0);
 }
 
-/* So many modes, whose hosts come by turns. */
+/* Finds modes in a fleet that has so many, with hosts of each in turn. */
 static struct pathprof_modes find(struct made *made, const struct kind *kind, int modes)
 {
 	struct pathprof_modes found;

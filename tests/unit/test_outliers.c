@@ -49,7 +49,7 @@ static void make_member(size_t at, double scatter, double samples, double burst)
 	}
 }
 
-/* So much of the flow of a member goes to one event. */
+/* Moves so much of a member's flow to one event. */
 static void move(size_t at, size_t event, double flow)
 {
 	double moved = 0;

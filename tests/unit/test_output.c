@@ -300,7 +300,7 @@ static void test_reader_left(void)
 	check_refused(output_end(&output, 0, &error), -EPIPE, "pipe", "Broken pipe");
 }
 
-/* As >(program) gives it, and as a service has its standard output. */
+/* Output to a descriptor: a pipe, as >(program) gives, and a socket, as services have. */
 static void test_descriptors(void)
 {
 	static const char *const ways[] = {"/dev/fd/%d", "/proc/self/fd/%d", "link"};
@@ -405,7 +405,7 @@ static void test_directory(void)
 	CU_ASSERT_EQUAL(entries("."), 2);
 }
 
-/* As nobody, whom the modes of files bind. Returns what write_text did, as seen from outside. */
+/* Writes as user nobody, whom file modes bind. Returns the result of write_text(). */
 static int write_as_nobody(const char *path, const char *why)
 {
 	int status = -1;

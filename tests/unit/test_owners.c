@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Whose a build-id is, and that nobody else's file is counted under it. */
+/* The owner of a build-id, and that no other user's file is counted under it. */
 #include <string.h>
 
 #include "../../daemon/window/owners.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Parcels: what is written is read, field by field. The oracle looks each row of the original up by
- * its key. What is refused is in test_parcel_refused.c.
+ * Parcels: each field that is written is read back. The oracle looks up each row of the original by
+ * its key. The tests of refusals are in test_parcel_refused.c.
  */
 #include "parcel_world.h"
 

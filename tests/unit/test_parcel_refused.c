@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Parcels of anybody: damaged, made by hand, larger than may be. Whatever is read is refused, or is
- * a parcel that can be.
+ * Untrusted parcels: damaged, made by hand, or too large. Each is refused, or read as a valid
+ * parcel.
  */
 #include "parcel_world.h"
 
@@ -212,7 +212,7 @@ static struct message whole(uint64_t version, uint64_t slot, struct message part
 	return m;
 }
 
-/* Takes m. What reading it says. */
+/* Reads the message m, which it frees; returns the reader's result. */
 static int code_of(struct message m, const char *said)
 {
 	struct pathprof_error error = {""};

@@ -67,7 +67,7 @@ static bool same(const struct pp_path *p, const struct oracle_path *o)
 /* A fault planted in the core's state when half of the stream is over. */
 typedef void fault_fn(struct pp_path_stack *s);
 
-/* What is left on the stack in the end, popped by both. */
+/* Compares the paths left on the stack in the end, popped by both sides. */
 static size_t differences_left(struct pp_path_stack *s, struct oracle_path_stack *o)
 {
 	struct oracle_path expected;

@@ -117,9 +117,8 @@ static void add_popped(void *context, const struct pathprof_path_seen *seen)
 }
 
 /*
- * Where no piece is longer than 32 branches the pieces are those of the other mapping, but for
- * one behind a return whose call came before the window: that stack is empty then as well, and
- * pushes.
+ * If no piece is longer than 32 branches, the pieces are those of the other mapping. Only a piece
+ * behind a return whose call came before the window differs: its stack is empty then, and pushes.
  */
 static void test_pieces_are_those_of_the_other_mapping(void)
 {

@@ -171,7 +171,7 @@ static void test_all_interesting(void)
 
 /*
  * The published example (EOPP figure 3.10): s=0 a=1 b=2 c=3 d=4 t=5 with the paths sacdt, sact and
- * sbct. Its numbers there are 0, 1 and 2; those of Ball and Larus are 0, 1 and 5 of 6.
+ * sbct. The paths' numbers there are 0, 1 and 2; by Ball and Larus they are 0, 1 and 5 of 6.
  */
 static void test_published(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Capabilities given up, each case in a child of its own, since there is no way back. What the
- * kernel then tells of the child, by /proc and by refusing, is the oracle. CAP_SYS_CHROOT is the
- * one that is lost: chroot("/") needs it and changes nothing.
+ * Capabilities given up, each case in a child of its own, since there is no way back. The oracle is
+ * the kernel: /proc/PID/status of the child, and refused calls. The lost capability is
+ * CAP_SYS_CHROOT: chroot("/") needs it and changes nothing.
  */
 #include "unit.h"
 

@@ -384,7 +384,7 @@ static void test_bound(void)
 	CU_ASSERT(p.path_cnt * sizeof(*p.paths) <= 100000);
 	CU_ASSERT(p.path_cnt * sizeof(*p.paths) > 40000);
 	CU_ASSERT_EQUAL(p.path_cnt + p.totals.drops[PATHPROF_DROP_TABLE_FULL], 50000);
-	/* What is in stays countable when nothing new fits. */
+	/* Paths in the table are still counted when no new one fits. */
 	path.start = 0;
 	pathprof_profile_add_path(&p, &path);
 	CU_ASSERT_EQUAL(p.paths[0].samples, 2);

@@ -250,7 +250,7 @@ static void test_cold_circle(void)
 	       {0x10, 0x20, "a.cold", SYMBOL, 0x10, true});
 }
 
-/* What was left over of a cold part goes where the part goes. */
+/* The rest of a cold part belongs to the same function as the part. */
 static void test_cold_rest(void)
 {
 	struct elf_writer w;
@@ -311,7 +311,7 @@ static void test_cold_frames(void)
 	pathprof_code_free(code);
 }
 
-/* What a signal handler returns to: its record begins a byte early. */
+/* The code that a signal handler returns to: its record begins a byte early. */
 static void test_signal_frame(void)
 {
 	struct elf_writer w;
@@ -419,7 +419,7 @@ static void test_real_files(void)
 	}
 }
 
-/* As many stubs have a name as functions are imported by way of a stub, and the same names. */
+/* Stubs are named after the functions imported by them, and hardly any lacks a name. */
 static void test_stubs(void)
 {
 	struct pathprof_code *code = open_code(SELF);

@@ -158,7 +158,7 @@ static void test_pieces(void)
 	}
 }
 
-/* What was read is kept: hot windows need no code any more. */
+/* Code that was read is kept: known windows need no further reads. */
 static void test_kept(void)
 {
 	static struct oracle_program p;

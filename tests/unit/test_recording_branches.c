@@ -2,8 +2,7 @@
 /*
  * A recording straight into a profile: each rule by hand on ten lines of code; random stacks of
  * processes that fork, exec and are mapped elsewhere against a slow way to count them; more
- * different branches than the table holds. What real tools make of the same is the business of
- * tests/scenario/import_peers.sh.
+ * different branches than the table holds. tests/scenario/import_peers.sh compares with real tools.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -21,7 +20,7 @@
 #include "two_functions.h"
 #include "unit.h"
 
-/* Where the text lies: in the file, and in a process. */
+/* The text's place in the file and in a process, and other addresses. */
 #define FILE_AT UINT64_C(0x1000)
 #define RUN_AT  UINT64_C(0x7f0000001000)
 #define KERNEL  UINT64_C(0xffffffff81000000)
@@ -100,7 +99,7 @@ static void begin(struct world *w)
 	map(w, PID, RUN_AT);
 }
 
-/* Of the text, by its offset there. */
+/* A branch between two offsets in the text. */
 static struct pathprof_recorded_branch at(uint64_t from, uint64_t to)
 {
 	return (struct pathprof_recorded_branch){.from = RUN_AT + from, .to = RUN_AT + to};
@@ -218,7 +217,7 @@ static void test_behind_calls(void)
 	CU_ASSERT_EQUAL(range_count(&w, 0x12, 0x12, true), 2);
 	CU_ASSERT_EQUAL(range_count(&w, 0x12, 0x12, false), 1);
 	CU_ASSERT_EQUAL(range_count(&w, 0x20, 0x21, false), 1);
-	/* What is behind a call is told by the range. */
+	/* Ranges behind a call are counted as ranges only, the other two as traces too. */
 	CU_ASSERT_EQUAL(w.profile.trace_cnt, 2);
 	end(&w);
 }

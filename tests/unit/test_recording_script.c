@@ -80,7 +80,7 @@ static void test_script_columns(void)
 	}
 }
 
-/* What a process may call itself. */
+/* Names that a process may give itself. */
 static void test_script_hostile_names(void)
 {
 	static const char *const names[] = {
@@ -115,7 +115,7 @@ static void test_script_flags(void)
 	static const struct {
 		const char *branch, *read;
 	} tests[] = {
-		/* As perf wrote them from 3.x on. */
+		/* The forms that perf has written since 3.x. */
 		{"0x10/0x20/P/-/-", "10>20P"},
 		{"0x10/0x20/M/X/A/65535", "10>20MXAc65535"},
 		{"0x10/0x20/-/-/-/1", "10>20c1"},

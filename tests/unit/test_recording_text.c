@@ -429,7 +429,7 @@ static void test_empty_tmpdir(void)
 	free(r.text);
 }
 
-/* So many bytes of counts; the caller frees them. */
+/* A text of counts of len bytes; the caller frees it. */
 static char *text_of(size_t len)
 {
 	static const char line[] = "B 1 2 3 4\n";

@@ -20,7 +20,7 @@
 #define STATE_BYTES 7168
 #define KEY_BITS    80
 
-/* What came out, by the number of the key: its start. */
+/* The counts that came out, by the number of the key: its start. */
 struct profile {
 	double count[KEYS], total;
 	size_t messages;

@@ -94,7 +94,7 @@ static void end_program(const struct program *program)
 
 /* ---------------------------------------------------------------- a source */
 
-/* What the source will hand over, and what became of it. */
+/* The bursts that the source will hand over, and counts of its calls. */
 static struct script {
 	struct program program;
 	uint64_t random;
@@ -557,7 +557,7 @@ static void test_refused(void)
 	end_program(&script.program);
 }
 
-/* What it had handed over stays, and another one is opened. */
+/* Bursts of a source that fails are kept, and another source is opened. */
 static void test_dies(void)
 {
 	struct scene scene;

@@ -158,7 +158,7 @@ static void test_same_mix(void)
 	CU_ASSERT_TRUE(paths[0].time.high - paths[0].time.low > 2 * 2 * half);
 }
 
-/* What windows cannot hold: of the first function's time its paths account for 60 %. */
+/* Paths too long for a window: the first function's known paths make up 60 % of its time. */
 static void test_too_long(void)
 {
 	struct pathprof_shares_function functions[] = {{.clock_samples = 500},
@@ -617,7 +617,7 @@ static bool is_right(const struct tally *tallies, size_t cnt)
 	bool biased = false;
 
 	for (size_t i = 0; i < cnt; i++) {
-		/* What some trials did not see at all was seen too often in the others. */
+		/* A path that some trials missed is biased upwards in the others. */
 		if (tallies[i].cnt < TRIALS)
 			continue;
 		biased |= !(fabs(tally_z(&tallies[i])) < 4);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Whom the daemon leaves alone: what its children find out comes together in one table. */
+/* The processes that the daemon leaves alone: its children report them to one table. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static int never_called(void *context, const struct pp_vma *vma)
 	return 0;
 }
 
-/* What a reader found out holds for the reader and for steppers that start later. */
+/* A process blamed by a reader is left alone by the reader and by steppers started later. */
 static void test_blamed(void)
 {
 	pid_t pid = start_idle(), other = start_idle();
@@ -60,7 +60,7 @@ static void test_blamed(void)
 	end(other);
 }
 
-/* What a stepper found out, once each. */
+/* Processes that a stepper found are learnt once each. */
 static void test_learnt(void)
 {
 	pid_t pid = start_idle();

@@ -410,7 +410,7 @@ static void test_growing_code_stays_one_piece(void)
 	pathprof_space_put(space);
 }
 
-/* What is mapped where nothing was makes nothing untrue that was read before. */
+/* A mapping in a free range does not invalidate what was read before, so it counts as no change. */
 static void test_changes_are_counted(void)
 {
 	struct pathprof_mapped_piece piece = {.start = PAGE, .end = 3 * PAGE};

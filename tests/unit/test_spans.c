@@ -14,7 +14,7 @@ static uint32_t next_random(uint32_t *state)
 	return *state >> 8;
 }
 
-/* What was added, in that order. */
+/* The spans under test, and those that were added, in that order. */
 struct world {
 	struct pp_spans spans;
 	struct pp_span added[64];

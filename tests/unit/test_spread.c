@@ -42,7 +42,7 @@ static bool is_large(const struct pathprof_flow *flow)
 	return false;
 }
 
-/* What goes back into the middle of a loop is passed on to nobody. */
+/* The count of an edge back into the middle of a loop is not passed on. */
 static bool is_passed_on(const struct pathprof_flow_edge *e)
 {
 	return !e->retreating || e->back || e->cut;

@@ -50,7 +50,7 @@ __asm__(".text\n"
 	"step_break_place_4: nop\n"
 	"	jmp 1b\n");
 
-/* As the ring, with a `loop` by ecx, of which no plan tells where it leads. */
+/* Like the ring, but with a `loop` by ecx, whose target no plan can tell. */
 void step_break_narrow(volatile uint64_t *rounds);
 __asm__(".text\n"
 	".globl step_break_narrow\n"
@@ -154,7 +154,7 @@ static bool has_holder(enum pp_step_break_kind kind)
 	return breaks_are_here(kind);
 }
 
-/* Where it stops next, by a breakpoint of ours; 0: in another way, or not at all. */
+/* The address of the next stop by a breakpoint of ours; 0 if it stops otherwise or not at all. */
 static uint64_t run_to_stop(pid_t pid)
 {
 	struct user_regs_struct regs;
@@ -260,7 +260,7 @@ static void test_ptrace(void)
 	strike_exactly(PP_STEP_BREAK_PTRACE);
 }
 
-/* As with the opener, which closes its own a moment after it has sent them. */
+/* The opener process holds copies of the descriptors too, and closes them a moment later. */
 static void test_closed_while_another_has_it(void)
 {
 	struct pp_step_break b;
@@ -651,7 +651,7 @@ static void refuse_events(void)
 		_exit(2);
 }
 
-/* As many openings on ourselves; whether perf's breakpoints are taken for refused then. */
+/* Opens breakpoints on itself so often; whether perf's breakpoints count as refused then. */
 static bool is_refused_after(unsigned int opens)
 {
 	struct pp_step_break b;
@@ -739,7 +739,7 @@ static void until_state(pid_t pid, char state)
 	}
 }
 
-/* Whoever does not stop in time is let go all the same. */
+/* An orphan that does not stop in time is released nevertheless. */
 static void test_sleeping_orphan(void)
 {
 	struct pp_step_status status = {.tracer = -1};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Where a branch goes by a thread's registers and memory, against this processor.
+ * A branch's target by a thread's registers and memory, compared with this processor.
  */
 #include "step_memory.h"
 #include "unit.h"

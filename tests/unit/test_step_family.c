@@ -46,7 +46,7 @@ static pid_t start_sleeper(void)
 	return pid;
 }
 
-/* Its parent has ended; *ret_parent was that. */
+/* Starts a process whose parent has ended; *ret_parent: the parent's pid. */
 static pid_t start_orphan(pid_t *ret_parent)
 {
 	int ends[2];

@@ -50,7 +50,7 @@ static void test_absent(void)
 	CU_ASSERT_EQUAL(pp_step_memory_read(&memory, base, copy, 8), 0);
 	CU_ASSERT_EQUAL(pp_step_memory_read(&memory, base, copy, 2 * PAGE), 0);
 	CU_ASSERT_EQUAL(pp_step_memory_read(&memory, base + PAGE, copy, PAGE), PAGE);
-	/* As far as it goes. */
+	/* A read across the end returns the bytes before it. */
 	CU_ASSERT_EQUAL(pp_step_memory_read(&memory, base + 2 * PAGE - 5, copy, 8), 5);
 	CU_ASSERT_NSTRING_EQUAL(copy, "xxxxx", 5);
 	CU_ASSERT_EQUAL(pp_step_memory_read(&memory, base + 2 * PAGE, copy, 8), 0);

@@ -416,7 +416,7 @@ static void test_pages(void)
 	CU_ASSERT_TRUE(plan_all(PAGE - 4));
 	CU_ASSERT_EQUAL(plan.ways[0].leaf, BASE + PAGE - 2);
 	CU_ASSERT_EQUAL(plan.ways[0].end, PATHPROF_END_CNT);
-	/* Its length is not known: it can only be stepped. */
+	/* The instruction's length is not known: it can only be stepped. */
 	CU_ASSERT_FALSE(plan_all(PAGE - 2));
 	CU_ASSERT_EQUAL(plan.ways[0].end, PATHPROF_END_CNT);
 	memset(step_memory, 0x90, PAGE);

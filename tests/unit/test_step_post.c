@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where the stepper waits for a sample, and which it takes. */
+/* The CPU on which the stepper waits for a sample, and the samples that it takes. */
 #include "unit.h"
 
 #include "../../daemon/step/step_engine.h"

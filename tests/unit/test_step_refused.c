@@ -64,7 +64,7 @@ static void test_seccomp(void)
 	CU_ASSERT_EQUAL(end(pid), SIGKILL);
 }
 
-/* As sched_setattr takes it, which the C library does not know. */
+/* The argument of sched_setattr(2), which the C library does not declare. */
 struct policy {
 	uint32_t size_bytes, policy;
 	uint64_t flags;
@@ -278,7 +278,7 @@ static void test_isolated(void)
 	struct pp_step_stat stat;
 	cpu_set_t one;
 
-	/* Where it stays. */
+	/* The thread is bound to the CPU it runs on. */
 	CU_ASSERT_EQUAL_FATAL(pp_step_read_stat(pid, pid, &stat), 0);
 	CPU_ZERO(&one);
 	CPU_SET(stat.cpu, &one);
@@ -390,7 +390,7 @@ static pid_t start_program(void)
 	return pid;
 }
 
-/* Its file, which may lie with a server that does not answer, is not opened. */
+/* The program's file is not opened: it may be on a server that does not answer. */
 static void test_32bit(void)
 {
 	struct inotify_event event;

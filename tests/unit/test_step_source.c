@@ -559,7 +559,7 @@ static void take_stack(void *context, const struct pp_stack_seen *stack)
 		stacks->most_bytes = stack->state.stack_bytes;
 }
 
-/* Its end of the socket; -1: the kernel does not give it. */
+/* A copy of the stepper's end of the socket; -1 if the kernel refuses it. */
 static int socket_of(pid_t stepper)
 {
 	int process = (int)syscall(SYS_pidfd_open, stepper, 0);

@@ -118,7 +118,7 @@ static void wait_for_alarm(void)
 	_exit(epoll_wait(fd, &event, 1, 10000) < 0 && errno == EINTR ? 0 : 1);
 }
 
-/* As a sandbox has it that lists the calls it knows of: the kernel's own way to go on is none. */
+/* Waits under a sandbox that does not allow restart_syscall, by which the kernel goes on. */
 static void wait_under_filter(void)
 {
 	struct timespec timeout = wait_time();
@@ -352,8 +352,8 @@ static void trap_unnamed(void)
 }
 
 /*
- * What a thread stops at that executes `int1`, which is how the kernel tells a step's trap whose
- * debug register a hypervisor has lost.
+ * The kind of stop of a thread that executes `int1`. The kernel reports a step's trap in the same
+ * way if a hypervisor has lost the debug register.
  */
 static enum pp_step_stop stop_at_int1(bool stepped)
 {
@@ -447,7 +447,7 @@ static void test_leaving(void)
 	CU_ASSERT_TRUE(pp_step_may_leave(&limbo));
 }
 
-/* What a process of two threads and the test tell each other. */
+/* Memory shared by the test and a process of two threads. */
 struct second {
 	pid_t tid;
 	bool ends, executes;
@@ -575,9 +575,7 @@ static void test_killed_while_held(void)
 	CU_ASSERT_EQUAL_FATAL(catch_spinning(pid, &target), PP_STEP_HELD);
 	kill(pid, SIGKILL);
 	pp_step_burst(&holder, &target, &limits, &record);
-	/* Its memory may be gone before its thread is: its code, or its area of restartable
-	 * sequences.
-	 */
+	/* The process's code or its area of restartable sequences may go before its thread. */
 	CU_ASSERT(record.burst.end == PATHPROF_END_EXIT || record.burst.end == PATHPROF_END_FETCH ||
 		  record.burst.end == PATHPROF_END_DISCONT);
 	CU_ASSERT_EQUAL(record.burst.branch_cnt, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What was written is what is read: every view under random filters against a linear
+ * The store returns what was written: every view under random filters is compared with a linear
  * recomputation from plain arrays. Weights are multiples of 1/8, so sums are exact in any order.
  */
 #include "test_store.h"
@@ -169,7 +169,7 @@ static int clock_selected(const struct pathprof_filter *f, const struct clock_fa
 
 /* ---------------------------------------------------------------- judging a view */
 
-/* What one query gave so far, against the facts. */
+/* The result of one query so far, compared with the facts. */
 struct judge {
 	const struct pathprof_filter *filter;
 	uint32_t row_cnt, wrong;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What drift keeps in the store: profile files and counts by container against linear sums over
- * plain arrays, drift and alerts against the rows that were written.
+ * The data that drift keeps in the store: profile files and counts by container are compared with
+ * linear sums over plain arrays, drift and alerts with the rows that were written.
  */
 #include "test_store.h"
 #include "unit.h"

@@ -180,7 +180,7 @@ static void test_no_room_to_commit(void)
 	pathprof_store_free(store);
 }
 
-/* What a user without rights to the directory sees, in a child that has given them up. */
+/* Reads as a user without rights to the directory, in a child that has given them up. */
 static int read_as_nobody(const char *file)
 {
 	pid_t pid = fork();

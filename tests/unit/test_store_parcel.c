@@ -31,7 +31,7 @@ static void test_slots(void)
 
 /* ---------------------------------------------------------------- sums */
 
-/* What a parcel keeps of a process. */
+/* Compares the fields of a process that a parcel keeps. */
 static bool same_workload(const struct pathprof_profile *a, uint32_t in_a,
 			  const struct pathprof_profile *b, uint32_t in_b)
 {

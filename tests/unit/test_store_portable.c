@@ -157,7 +157,7 @@ static void test_refused(void)
 	pathprof_store_free(store);
 }
 
-/* What a damaged file says is not believed. */
+/* Keys that are not in order are refused as damaged. */
 static void test_damage(void)
 {
 	const char *file = world_file(unit_tmpdir(), "db");

@@ -136,7 +136,7 @@ static void test_round_trip(void)
 	pathprof_store_free(store);
 }
 
-/* Of a live source's window nobody knows them; of one without any it is known that it has none. */
+/* The ranges of a live source's window are unknown; a window may also be known to have none. */
 static void test_unknown(void)
 {
 	struct pathprof_store *store = make_store(world_file(unit_tmpdir(), "db"));

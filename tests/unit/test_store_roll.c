@@ -340,8 +340,8 @@ static bool has_told(int fd)
 }
 
 /*
- * Its end at random in the first hour that it rolls or in the second. However slow the machine, an
- * hour takes about what the last one took. True: it was killed, and did not end before.
+ * Kills the process at a random moment of the first hour that it rolls, or of the second. However
+ * slow the machine, an hour takes about as long as the last one. False: it had ended before.
  */
 static bool kill_in(const char *file, bool is_second, uint64_t *state, uint32_t *hour_us)
 {

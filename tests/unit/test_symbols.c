@@ -152,8 +152,8 @@ static bool is_stub(const char *name)
 }
 
 /*
- * The start of a function by .eh_frame may take the place of a symbol without a size. Where there
- * is no symbol, code may be a stub.
+ * The start of a function by .eh_frame may take the place of a symbol without a size. Code without
+ * a symbol may be a stub.
  */
 static bool agrees(struct pathprof_code *code, const struct linear *l, uint64_t offset,
 		   uint64_t vaddr)
@@ -171,7 +171,7 @@ static bool agrees(struct pathprof_code *code, const struct linear *l, uint64_t 
 	return !rc && is(name, want->name) && offset - start == vaddr - want->start;
 }
 
-/* So that cnt of them, evenly spread, are code. */
+/* The step between evenly spread file offsets of which cnt are code. */
 static uint64_t offset_step(struct pathprof_code *code, const char *path, uint64_t cnt,
 			    uint64_t *ret_size)
 {
@@ -206,7 +206,7 @@ static struct look_up_tally compare_look_ups(const char *path, const struct line
 	return tally;
 }
 
-/* Where path's symbols are: its debug file, when that is installed. */
+/* The file with path's symbols: its debug file, if that is installed. */
 static const char *file_of_symbols(const char *path)
 {
 	static char debug[256];

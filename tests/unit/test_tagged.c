@@ -203,7 +203,7 @@ static void test_planted_fault(void)
 	CU_ASSERT_NOT_EQUAL(differences(s, &wrong, STREAM_UNIFORM, ORACLE_RIGHT, 0), 0);
 }
 
-/* What entries of one way hold and what was reported, less than the stream by E2's misses only. */
+/* With one way, the reported counts and those left in the entry are the whole stream. */
 static void test_accounts_for_its_stream(void)
 {
 	static const struct pp_tagged_config config = {

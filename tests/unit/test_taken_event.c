@@ -129,7 +129,7 @@ static void test_refusals(void)
 	}
 }
 
-/* Whatever the processor is, there is something to ask the kernel for. */
+/* There is an event to ask the kernel for on any processor. */
 static void test_default(void)
 {
 	struct pp_taken_event event;

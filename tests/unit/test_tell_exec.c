@@ -285,7 +285,7 @@ static void test_inherits_nothing(void)
 	close_hook(&hook);
 }
 
-/* As systemd gives the service some. False: we have none to give. */
+/* Makes a capability ambient, as systemd does for the service. False if we do not have it. */
 static bool take_ambient(int cap)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};

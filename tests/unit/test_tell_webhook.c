@@ -12,7 +12,7 @@
 #include "../../tools/relay/tell_failure.h"
 #include "tell_world.h"
 
-/* Of one try, where a server never answers; elsewhere a busy machine has as long as it needs. */
+/* The timeout of a try whose server never answers; other tries may take as long as they need. */
 #define HANG_MS   300
 #define RESEND_MS 100
 /* A machine that stood still over a try is given more time for all of them, up to that. */
@@ -42,7 +42,7 @@ static struct pp_tell *open_hasty(struct world *world, enum pp_tell_webhook_kind
 				      .kind = kind, .queue_max = queue_max, .timeout_ms = HANG_MS});
 }
 
-/* Its tries have a time, and that is longer than any test waits. */
+/* Opens a webhook whose tries have a timeout longer than any test waits. */
 static struct pp_tell *open_patient(struct world *world)
 {
 	return open_as(world, (struct pp_tell_webhook_config){.kind = PP_TELL_WEBHOOK_JSON,
@@ -339,7 +339,7 @@ static void test_alertmanager_labels_stay(void)
 	close_all(&world, hook);
 }
 
-/* While the receiver is away an alert fires and resolves: only its last state is told. */
+/* An alert fires and resolves while the receiver is away: only its last state is sent. */
 static void test_alertmanager_last_state(void)
 {
 	struct world world;
@@ -477,7 +477,7 @@ static bool has_come(void *context)
 	return poll(&end, 1, 0) > 0;
 }
 
-/* What is under way is waited for, and nothing more is sent. */
+/* At the end, a try under way is waited for, and nothing more is sent. */
 static void test_end(void)
 {
 	struct world world, other;

@@ -39,7 +39,7 @@ static char *path_of(const char *name)
 	return path;
 }
 
-/* So many paths of each of so many builds, of first on, each seen twice. */
+/* Fills a profile with path_cnt paths of each build, the first of which starts at `first`. */
 static void fill(struct pathprof_profile *profile, uint32_t source, uint32_t build_cnt,
 		 uint64_t first, uint32_t path_cnt)
 {
@@ -87,7 +87,7 @@ static void write_set(const char *name, uint32_t source, uint32_t build_cnt, uin
 	free(path);
 }
 
-/* Its figure with this label, or without any where that is NULL; summed over builds. */
+/* A figure with this label, or with any label if it is NULL, summed over builds. */
 static double figure(const struct pp_tested_sets *sets, const char *name, const char *label)
 {
 	char *text = NULL;

@@ -159,7 +159,7 @@ static void test_planted(void)
 	trace_writer_release(&w);
 }
 
-/* What comes of a sound trace with one more chunk. */
+/* The result of reading a sound trace with one more chunk. */
 static int with_chunk(uint32_t type, const void *bytes, size_t len_bytes)
 {
 	struct trace_writer w;

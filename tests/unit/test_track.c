@@ -239,7 +239,7 @@ static struct child start_program(struct pp_track *track, const char *program, i
 	return child;
 }
 
-/* Where names have taken their room, a new program keeps the files that are known. */
+/* When there is no room for more names, a new program still has its known files. */
 static void test_no_room_for_names(void)
 {
 	struct pp_track *track = new_track(true, 0);
@@ -266,7 +266,10 @@ static void test_no_room_for_names(void)
 	pp_track_free(track);
 }
 
-/* The program of an exec is told of first. Where it has no room, its interpreter is no program. */
+/*
+ * The program is the first mapping after an exec. If there is no room for its name, its interpreter
+ * must not be taken for the program.
+ */
 static void test_no_room_for_a_program(void)
 {
 	const pid_t before = 0x3fffff0, pid = 0x3fffff1; /* more than there can be */

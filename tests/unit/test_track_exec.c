@@ -11,7 +11,7 @@
 
 /* ---------------------------------------------------------------- patience */
 
-/* As resolves_soon(): a process that cannot be read in time is not told for a while. */
+/* Tries again as resolves_soon() does, since a process that was not read in time is put off. */
 static const struct pp_track_process *process_soon_at(struct pp_track *track, pid_t pid,
 						      uint64_t time_ns)
 {

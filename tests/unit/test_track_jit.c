@@ -447,7 +447,7 @@ static void test_file_of_another_user(void)
 	pp_jit_free(jit);
 }
 
-/* As Java does with -XX:+DumpPerfMapAtExit. */
+/* A map file that is written when the process ends, as by Java's -XX:+DumpPerfMapAtExit. */
 static void test_file_written_at_the_end(void)
 {
 	struct pp_jit *jit;

@@ -77,7 +77,7 @@ __attribute__((section(".text.moved"), aligned(4096), noinline, used)) static vo
 	__asm__ volatile(".p2align 12, 0xcc");
 }
 
-/* As programs do that move their text onto huge pages. */
+/* Moves a page of text as programs do that use huge pages for their text. */
 static void move_text(int in, int out, const char *argument)
 {
 	char *text = (char *)(uintptr_t)&moved_text;

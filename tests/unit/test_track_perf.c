@@ -155,7 +155,7 @@ static void test_cut_short(void)
 	CU_ASSERT_EQUAL(record.pid, -7);
 }
 
-/* Whatever the bytes: no read beyond (the sanitizer's check), and what is taken makes sense. */
+/* Random bytes cause no read beyond them (the sanitizer checks); accepted records make sense. */
 static void test_random_bytes(void)
 {
 	uint64_t random = 1;
@@ -372,7 +372,7 @@ static void test_cpus_come_and_go(void)
 	pp_perf_free(perf);
 }
 
-/* What would help is told of the code: no right does where no more files may be open. */
+/* The message names the limit of open files, and no capability, since that would not help. */
 static void test_no_descriptor_left(void)
 {
 	int lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -398,7 +398,7 @@ static void test_no_descriptor_left(void)
 	CU_ASSERT_PTR_NULL(strstr(error.text, "CAP_PERFMON"));
 }
 
-/* As the kernel stops the event of a CPU that goes off, and as it goes on. */
+/* Stops an event and starts it again, as the kernel does when its CPU goes offline and online. */
 static void test_event_that_stands_still(void)
 {
 	struct perf_event_attr attr = {

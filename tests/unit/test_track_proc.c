@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is read from /proc, hostile content included. */
+/* Reading /proc, hostile content included. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -151,7 +151,7 @@ static int refuse(void *context, const struct pp_vma *vma)
 	return -ENOSPC;
 }
 
-/* What is left of an answer that nobody wants is no answer to what is asked next. */
+/* The rest of an abandoned answer is not taken for the answer to the next request. */
 static void test_given_up(void)
 {
 	struct sum first = {0}, again = {0};
@@ -263,7 +263,7 @@ static void test_waiting_bounded(void)
 	end(other);
 }
 
-/* A reader whose requests come to the test. Its child sleeps, for it is asked nothing. */
+/* A reader whose requests come to the test. The reader's child sleeps, since it gets none. */
 struct deaf {
 	struct pp_reader *reader;
 	int fd;     /* the reader's */

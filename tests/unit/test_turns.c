@@ -20,7 +20,7 @@ static bool do_piece(void *context, size_t at)
 	return true;
 }
 
-/* As each piece takes a second, so many are done in a time. */
+/* Each piece takes a second; returns the number of pieces done. */
 static unsigned int work_for(struct hub_turns *turns, struct work *work, uint64_t seconds)
 {
 	unsigned int cnt = 0;

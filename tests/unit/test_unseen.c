@@ -208,7 +208,7 @@ static void test_by_hand(void)
 	CU_ASSERT_DOUBLE_EQUAL(unseen.marked.low, 0.0267, 1e-4);
 }
 
-/* Whoever checks for anything at all must not stumble over rounding. */
+/* Rounding must not make a bound differ from 0 or 1, so that callers may compare with these. */
 static void test_nothing_marked(void)
 {
 	struct pathprof_unseen_path path = {1, 1, 1, false};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Where a probe goes: function beginnings as compilers make them, written out as bytes; and every
- * cut and every damaged byte of them stays within bounds.
+ * The place of a probe: function beginnings as compilers make them, written out as bytes. Cut off
+ * or damaged at any byte, they cause no read out of bounds.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What --value says, and which function of which file it is. */
+/* Parsing of --value, and the function and file that it selects. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -313,9 +313,9 @@ static uint64_t counted_as(const struct drawn *d, const struct pathprof_warm *w,
 }
 
 /*
- * Obvious paths left out: those that end at silent edges, or all. What is told is warm and told
- * once; the others are counted as ever. (Paths drawn at random may begin more often than others
- * came there, hence twice the total.)
+ * Obvious paths left out: those that end at silent edges, or all. Each path reported by the table
+ * is warm and reported once; the others are counted as ever. (Paths drawn at random may begin more
+ * often than others came there, hence twice the total.)
  */
 static size_t mistaken_obvious(const struct drawn *d, const struct pathprof_warm *w, uint64_t bound,
 			       size_t *anew)

@@ -135,7 +135,7 @@ static bool is_near(double have, double want)
 	return fabs(have - want) <= 1e-9 * fabs(want);
 }
 
-/* As many bursts in each slice, and twenty times the work in the later ones. */
+/* Each slice has the same number of bursts, and the later ones have twenty times the work. */
 static void test_idle_then_busy(void)
 {
 	const struct pathprof_path_count *quiet, *busy;

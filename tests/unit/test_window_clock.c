@@ -93,7 +93,7 @@ static void test_clock_of_held(void)
 	scene_release(&scene);
 }
 
-/* Where no clock runs a burst's start is a sample of its source's; of hardware's it is none. */
+/* Without a clock, the start of a stepper's burst counts as a clock sample; hardware's does not. */
 static void test_starts_for_a_clock(void)
 {
 	struct pathprof_branch branches[64];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Writes made-up traces, so that the reader can be tested without tracing anything: a program of a
- * few blocks with one of each ending, and words chosen by the test. What it is told it writes,
+ * few blocks with one of each ending, and words chosen by the test. It writes whatever it is told,
  * sound or not.
  */
 #ifndef TRACE_WRITER_H

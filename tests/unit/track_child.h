@@ -135,7 +135,7 @@ static inline void exec_when_told(int in, int out, const char *program)
 	_exit(127);
 }
 
-/* Its pipe closes in the middle of the exec; with the entry point there, all is mapped. */
+/* Waits for the end of an exec: the pipe closes in its middle, and the entry point comes last. */
 static inline uint64_t await_exec(const struct child *child)
 {
 	uint64_t entry = 0;
@@ -177,7 +177,7 @@ static inline bool resolves_soon(struct pp_track *track, pid_t pid, uint64_t add
 	return resolves_soon_at(track, pid, 0, address, ret_location);
 }
 
-/* As resolves_soon(): what a scan returns that is not put off. */
+/* Scans again, as resolves_soon() does, until the scan is not put off; returns its result. */
 static inline int scan_soon(struct pp_track *track, pid_t pid)
 {
 	int r = -EBUSY;

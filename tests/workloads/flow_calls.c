@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Known control flow full of system calls: some that return at once, beside computing, one that
- * sleeps for a moment, and one that changes a mapping. What each returns decides a branch. It
+ * sleeps for a moment, and one that changes a mapping. The result of each decides a branch. It
  * sleeps in one turn of four, the second: more often, and it would be asleep whenever a stepper
  * comes. Prints a checksum that depends on nothing.
  *

@@ -67,7 +67,7 @@ three:
 	return 4;
 }
 
-/* As printf of the C library does it: a byte says which label, and nothing bounds that byte. */
+/* Like the C library's printf: a byte selects the label, and nothing bounds that byte. */
 static NOINLINE uint64_t mapped(char c)
 {
 	static const uint8_t map[] = {0, 3, 1, 0, 2, 2, 4, 1, 0, 3};

@@ -73,7 +73,7 @@ static uint64_t flags_16bit(void)
 	return value;
 }
 
-/* What the processor saves of the flags on the way into the kernel. */
+/* The flags that the processor saves in r11 on the way into the kernel. */
 static uint64_t flags_in_r11(void)
 {
 	long result = SYS_getpid;
@@ -87,7 +87,8 @@ static uint64_t flags_in_r11(void)
 	return r11;
 }
 
-/* Of three bytes each, so that on_fault() can skip them where the kernel does not help. */
+/* Instructions that may fault have three bytes: on_fault() skips what the kernel does not emulate.
+ */
 #define FLAGS_AFTER(insns)                                                                         \
 	({                                                                                         \
 		char table_[16];                                                                   \

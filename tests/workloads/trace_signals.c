@@ -63,7 +63,7 @@ static NOINLINE void divide(void)
 		sum++;
 }
 
-/* What the program counts before and behind the bad access stands in one block with it. */
+/* The increments before and behind the bad access are in one basic block with it. */
 static NOINLINE void access_badly(void)
 {
 	uint64_t count = 0;

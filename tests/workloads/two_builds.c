@@ -94,7 +94,7 @@ KEEP static uint32_t search(void)
 	return found;
 }
 
-/* What the second build does otherwise. */
+/* The function that differs in the second build. */
 KEEP static uint32_t check(void)
 {
 	uint32_t sum = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pathprofctl: what its verbs share. Each verb is one file cmd_X.c with one entry cmd_X; main.c
- * has the table. Results go to standard output, everything else to standard error as
+ * pathprofctl: the common part of its verbs. Each verb is one file cmd_X.c with one entry cmd_X;
+ * main.c has the table. Results go to standard output, everything else to standard error as
  * `pathprofctl: what: where: what to do`.
  *
  * One thread. The terminal's properties are the only global state.
@@ -34,9 +34,9 @@ enum ctl_color {
 	CTL_COLOR_NEVER,
 };
 
-/* The order of the rows, and which figure stands first. */
+/* The order of the rows, which also chooses the first figure. */
 enum ctl_sort {
-	CTL_SORT_DEFAULT, /* what the windows say: time, or runs */
+	CTL_SORT_DEFAULT, /* as the windows allow: time, or runs */
 	CTL_SORT_TIME,
 	CTL_SORT_RUNS,
 };
@@ -44,7 +44,8 @@ enum ctl_sort {
 #define CTL_RECORDED_MAX 64
 #define CTL_VALUE_MAX    64
 
-/* Everything the command line can say; what a verb does not accept stays as ctl_options_init. */
+/* All settings of the command line. A verb leaves those that it does not accept as in
+ * ctl_options_init. */
 struct ctl_options {
 	const char *db; /* --db, NULL: the default */
 	bool json;
@@ -189,27 +190,29 @@ int cmd_windows(const struct ctl_options *options);
 int ctl_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints a note, which is no failure, in the same way. */
 void ctl_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The same and where to read more. Returns CTL_USAGE. */
+/* The same, and says where to read more. Returns CTL_USAGE. */
 int ctl_usage(const struct ctl_options *options, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Says error->text, or the errno when there is none. Returns CTL_FAILURE. */
+/* Prints error->text, or the errno if there is none. Returns CTL_FAILURE. */
 int ctl_fail_error(const char *where, int code, const struct pathprof_error *error);
-/* CTL_USAGE and a line when operands are there that the verb does not take, else CTL_OK. */
+/* Returns CTL_USAGE, after a message, if there are operands that the verb does not take; else
+ * CTL_OK. */
 int ctl_no_operands(const struct ctl_options *options);
 
-/* The file the options and the environment mean. Caller frees. */
+/* The database that the options and the environment name. Caller frees. */
 char *ctl_db_path(const struct ctl_options *options);
 /* The same, but never the user's own: by default the service's. Caller frees. */
 char *ctl_service_db_path(const struct ctl_options *options);
 /*
- * Where this program keeps a file of its own: in $XDG_STATE_HOME when that is set, in the service's
- * state directory for root, else in the home. NULL: nowhere; to be freed by the caller.
+ * Returns the path of a file in which this program keeps state: in $XDG_STATE_HOME when that is
+ * set, in the service's state directory for root, else in the home. NULL: there is no such place.
+ * Caller frees.
  */
 char *ctl_state_path(const char *file);
-/* The size of all its files now, and that the log counts: "1.2 MiB with its write-ahead log".
+/* The size of all the database's files now, the log included: "1.2 MiB with its write-ahead log".
  * Caller frees. */
 char *ctl_db_size_text(struct pathprof_store *store);
-/* Opens it; says why not. Returns CTL_OK or CTL_FAILURE. */
+/* Opens the database; says why not. Returns CTL_OK or CTL_FAILURE. */
 int ctl_db_open(struct pathprof_store **ret_store, const struct ctl_options *options,
 		enum pathprof_store_mode mode);
 
@@ -217,25 +220,26 @@ int ctl_db_open(struct pathprof_store **ret_store, const struct ctl_options *opt
 char *ctl_read_line(const char *path);
 
 /*
- * nothing.c: why a selection is empty: what the database holds instead, and what was in the way. A
- * sentence without a full stop, to be shown after "nothing matches: ". Returns text.
+ * nothing.c: why a selection is empty: the contents of the database instead, and the conditions in
+ * the way. A sentence without a full stop, to be shown after "nothing matches: ". Returns text.
  */
 typedef const char *nothing_fn(char *text, size_t text_size, struct pathprof_store *store,
 			       const struct pathprof_filter *filter);
 nothing_fn nothing_text;
-/* The same where branches were asked for: exact counts are of paths alone. */
+/* The same if branches were asked for: windows of exact counts have only paths. */
 nothing_fn nothing_branches_text;
 
 /*
- * report.c: what `record` says when its program has ended: the hottest functions and paths of the
- * windows since since_ns. Troubles are said.
+ * report.c: the report of `record` when its program has ended: the hottest functions and paths of
+ * the windows since since_ns. Errors are printed.
  */
 void report_print(FILE *out, const char *db, int64_t since_ns, bool json);
 
 /*
  * baseline_names.c: names of a baseline's paths that outlive their builds (match.h), for those that
  * the service did not name: read from the binaries' files while these are at hand. A
- * pathprof_store_fill_fn; context: const struct ctl_options. What cannot be read stays unnamed.
+ * pathprof_store_fill_fn; context: const struct ctl_options. Paths of unreadable files stay
+ * unnamed.
  */
 int baseline_names_fill(void *context, struct pathprof_store *copy, struct pathprof_error *error);
 
@@ -249,14 +253,14 @@ struct pathprof_code;
 int graphs_open(struct pathprof_graph **ret_graph, const struct ctl_options *options,
 		struct pathprof_code *code, const char *name, struct pathprof_error *error);
 
-/* graphviz.c: the picture of dot_text, as SVG, by graphviz's dot, a process of its own; to out once
- * it is whole. CTL_OK or CTL_FAILURE, said. */
+/* graphviz.c: draws dot_text as SVG by a process of graphviz's dot, and writes the picture to out
+ * once it is whole. Returns CTL_OK, or CTL_FAILURE after a message. */
 int graphviz_svg(FILE *out, const char *dot_text, size_t len_bytes);
 
 /*
- * import_counts.c: pathprofctl import -F counts: what programs counted that were built with
- * pathprof-cc, a window a run, in a database of its own: exact counts and samples do not add up.
- * Reads all files of options into db. An exit status; what went wrong is said.
+ * import_counts.c: pathprofctl import -F counts: the counts of programs built with pathprof-cc, one
+ * window for each run, in a database of its own: exact counts and samples do not add up. Reads all
+ * files of options into db. Returns an exit status, after messages about errors.
  */
 #define IMPORT_COUNTS "counts" /* the word for -F */
 int import_counts(const struct ctl_options *options, const char *db);
@@ -265,20 +269,21 @@ int import_counts(const struct ctl_options *options, const char *db);
 int import_recording(const struct ctl_options *options, const char *db);
 
 /*
- * export_counters.c: pathprofctl export -F llvm-profile-text: what programs counted themselves, as
- * the counters that clang's own instrumentation would have.
+ * export_counters.c: pathprofctl export -F llvm-profile-text: the counts that programs kept
+ * themselves, as the counters that clang's own instrumentation would have.
  */
 #define EXPORT_COUNTERS "llvm-profile-text"
 int export_counters(const struct ctl_options *options);
 
 /*
  * export_recording.c: a recording of another tool, read whole into the branch profile of one
- * binary. What takes long says on standard error how far it is; what was left out is said there at
+ * binary. Progress of long work goes to standard error, and so does a list of what was left out at
  * the end.
  */
-/* CTL_USAGE and a line when options say what does not go with --recording, else CTL_OK. */
+/* Returns CTL_USAGE, after a message, if options do not go with --recording; else CTL_OK. */
 int export_recording_check(const struct ctl_options *options);
-/* CTL_OK or CTL_FAILURE, said. The profile is initialised, and not settled yet. */
+/* Returns CTL_OK, or CTL_FAILURE after a message. The profile is initialised, and not settled
+ * yet. */
 struct pathprof_branch_profile;
 int export_recording(const struct ctl_options *options, struct pathprof_code *code,
 		     const struct pathprof_graph *graph, struct pathprof_branch_profile *profile);

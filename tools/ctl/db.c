@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which database is meant, and opening it. */
+/* Choosing the database, and opening it. */
 #include "ctl.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ char *ctl_state_path(const char *file)
 	return user_state(file);
 }
 
-/* By --db or the environment; NULL: by neither. */
+/* The database named by --db or the environment; NULL if neither names one. */
 static char *named_db(const struct ctl_options *options)
 {
 	const char *from_env = getenv("PATHPROF_DB");
@@ -82,7 +82,7 @@ static int count_window(void *context, const struct pathprof_window_row *row)
 	return 0;
 }
 
-/* The window that --window names is there. */
+/* Checks that the window of --window exists. */
 static int check_window(struct pathprof_store *store, const char *path, int64_t window)
 {
 	const struct pathprof_filter filter = {.window = window};

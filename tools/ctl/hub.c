@@ -25,7 +25,7 @@ static char *certificates_directory(const struct ctl_options *options)
 	return ctl_printf("%s/.config/pathprof", home && *home == '/' ? home : "");
 }
 
-/* A file that is missing is said here, with what to do, since it is mostly the first time. */
+/* Reports a missing file with advice, since this is usually the first use. */
 static int push_file(struct oneshot_arguments *arguments, const char *option, const char *directory,
 		     const char *name)
 {
@@ -51,7 +51,7 @@ static int push_certificates(struct oneshot_arguments *arguments, const struct c
 	return r == CTL_OK ? push_file(arguments, "--ca", directory, "ca.pem") : r;
 }
 
-/* In whole seconds, outwards. */
+/* Rounds outwards to whole seconds. */
 static void push_span(struct oneshot_arguments *arguments, const struct ctl_options *options)
 {
 	const int64_t until_ns = options->filter.until_ns;

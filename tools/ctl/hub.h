@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --hub: what a hub knows, as a database of the command's own, which every verb reads as any other.
- * pathprof-hub fetches it: pathprofctl itself speaks to no network.
+ * --hub: a part of a hub's data, as a database of the command's own, which every verb reads as any
+ * other. pathprof-hub fetches it: pathprofctl itself speaks to no network.
  *
  * Workload: once a command; a request a host.
  */
@@ -33,8 +33,8 @@ json_t *hub_hosts(void);
  * the code of few binaries: each is a question, and has hosts asked for what nobody uploaded yet.
  */
 void hub_use_files(const struct ctl_options *options, const char *directory);
-/* The file of a build that a host uploaded, said if there is none; NULL: that, or no hub is in use.
- * Its build-id is for the caller to compare. Caller frees. */
+/* The file of a build that a host uploaded. NULL if there is none, which is reported, or if no hub
+ * is in use. The caller compares the file's build-id, and frees. */
 char *hub_file(const struct pathprof_build_id *id);
 
 #endif

@@ -179,7 +179,7 @@ static int take_host(void *context, const struct pathprof_host_row *row)
 	return 0;
 }
 
-/* Without parcels a database knows one host: its own. */
+/* A database without parcels knows only its own host. */
 static int check_only_host(const char *host)
 {
 	char name[256] = "";
@@ -286,7 +286,7 @@ static bool reader_went_away(void)
 	return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
 }
 
-/* A reader that went away is no failure; a full disk is. */
+/* A closed pipe is no failure; a full disk is. */
 static int finish(int result)
 {
 	errno = 0;
@@ -304,7 +304,7 @@ static bool is_live(const struct ctl_verb *verb, const struct ctl_options *optio
 	       isatty(STDIN_FILENO);
 }
 
-/* Below what a verb has printed, what its words mean. */
+/* Runs a verb and, with --explain, prints the meaning of its words below its output. */
 static int run_explained(const struct ctl_options *options)
 {
 	int r = find_verb(options->verb)->run(options);
@@ -315,7 +315,7 @@ static int run_explained(const struct ctl_options *options)
 	return r;
 }
 
-/* The database is there. */
+/* Runs a verb on its database, which is here by now if it had to be fetched from a hub. */
 static int run_on_db(const struct ctl_verb *verb, struct ctl_options *options)
 {
 	int r = check_hosts(verb, options);

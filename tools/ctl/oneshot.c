@@ -83,7 +83,7 @@ void oneshot_push_option(struct oneshot_arguments *arguments, const char *name, 
 	oneshot_push(arguments, value);
 }
 
-/* Signals that are meant for what runs, when they come to this process alone. */
+/* Signals that are passed on to the program that runs, if they were sent to this process alone. */
 static const int held[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT};
 #define HELD_CNT (sizeof(held) / sizeof(held[0]))
 
@@ -106,7 +106,7 @@ static void pass_on(int number, siginfo_t *info, void *context)
 	errno = before;
 }
 
-/* The caller's handling stays: a shell lets background jobs ignore the terminal's signals. */
+/* The caller's handling of signals is kept: a shell lets background jobs ignore the terminal's. */
 struct signals_before {
 	struct sigaction held[HELD_CNT];
 	sigset_t mask;

@@ -14,7 +14,7 @@ struct oneshot_arguments {
 	size_t cnt;
 };
 
-/* The one of that name beside this program, else the one in PATH. Caller frees. */
+/* The program of that name beside this one, else the one in PATH. Caller frees. */
 char *oneshot_program(const char *name);
 /* Room for `most` arguments; the program's name is the first. */
 void oneshot_begin(struct oneshot_arguments *ret_arguments, const char *name, size_t most);
@@ -23,14 +23,14 @@ void oneshot_push(struct oneshot_arguments *arguments, const char *word);
 void oneshot_push_option(struct oneshot_arguments *arguments, const char *name, const char *value);
 
 /*
- * What is there already is appended to when it is a database of ours, and never touched if not.
- * CTL_OK, or CTL_FAILURE, said.
+ * Checks an existing file: a database of ours is appended to, any other file is never touched.
+ * Returns CTL_OK, or CTL_FAILURE after a message.
  */
 int oneshot_check_output(const char *path);
 /* Runs the program that the first argument names, and waits: its exit status. verb is for messages.
  */
 int oneshot_run(const char *verb, char **arguments);
-/* The same of a program that SIGTERM and SIGHUP to this process are meant for: they go on to it. */
+/* The same for a program that SIGTERM and SIGHUP to this process are passed on to. */
 int oneshot_run_passing(const char *verb, char **arguments);
 
 #endif

@@ -169,7 +169,7 @@ static int set_instructions(void *context, const struct pp_option *option, const
 	return *value && !value[strspn(value, "0123456789")] ? 0 : -EINVAL;
 }
 
-/* A length of time, as --max-age is given. */
+/* A length of time, in the form of --max-age. */
 static int set_duration(void *context, const struct pp_option *option, const char *value)
 {
 	struct ctl_options *options = context;
@@ -639,7 +639,7 @@ void ctl_options_init(struct ctl_options *options)
 	*options = (struct ctl_options){0};
 }
 
-/* The rows that take what `accepts` names, and the globals or not. */
+/* Selects the rows that match `accepts`, with or without the globals. */
 static void choose(unsigned int accepts, bool globals, struct pp_option ret_options[ROW_CNT + 1])
 {
 	size_t cnt = 0;

@@ -12,8 +12,8 @@
 #include "ctl.h"
 
 void ctl_options_init(struct ctl_options *options);
-/* The binary that a user names: a relative path (one with a slash) in full, anything else as it is.
- */
+/* The binary that a user names: a relative path (one with a slash) is made absolute, anything else
+ * stays. */
 const char *ctl_binary_given(const char *which, char path[static PATH_MAX]);
 /*
  * Parses argv[1..] with the globals and what `accepts` names; operands are left in options. With

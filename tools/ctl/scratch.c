@@ -27,7 +27,7 @@ static void remove_directory(const char *directory)
 
 /* ---------------------------------------------------------------- the guard */
 
-/* Signals that end a command are not for the guard, whoever sends them to all of a group. */
+/* The guard ignores signals that end a command, since they may be sent to the whole group. */
 static void outlive(void)
 {
 	static const int signals[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT};
@@ -43,10 +43,11 @@ static _Noreturn void be_guard(const char *directory, int waits_for)
 	char byte;
 
 	outlive();
-	/* A pipe that this process has must keep nobody waiting. */
+	/* The guard must not keep inherited pipes open: their readers wait for the last writer. */
 	if (dup2(waits_for, STDIN_FILENO) < 0 || close_range(STDIN_FILENO + 1, ~0u, 0) < 0)
 		_exit(1);
-	/* Bytes may come of a program whose output was closed: the descriptor has its number. */
+	/* If standard output or error was closed, the pipe's write end may have that number, and
+	 * programs started here may write into it. */
 	do
 		n = read(STDIN_FILENO, &byte, 1);
 	while (n > 0 || (n < 0 && errno == EINTR));
@@ -58,7 +59,7 @@ static int start_guard(struct scratch *scratch)
 {
 	int ends[2], r = 0;
 
-	/* Not O_CLOEXEC: what is started here holds it, too. */
+	/* Without O_CLOEXEC, so that programs started here hold it, too. */
 	if (pipe(ends) < 0)
 		return -errno;
 	scratch->guard = fork();

@@ -36,7 +36,7 @@ struct scratch {
 
 /* -errno, error filled: there is none. */
 int scratch_make(struct scratch *scratch, struct pathprof_error *error);
-/* With its files. */
+/* Removes it with its files. */
 void scratch_remove(struct scratch *scratch);
 
 #endif

@@ -65,7 +65,7 @@ static void add_figures(const struct hub_alert_event *event, json_t *object)
 		json_object_set_new(object, figures[i], copy_of(event->found, figures[i]));
 }
 
-/* The file's name where it does no harm in a shell; "" for any other. */
+/* The file's name if it is harmless in a shell, else "". */
 static const char *shell_name(const char *binary)
 {
 	const char *slash = strrchr(binary, '/'), *name = slash ? slash + 1 : binary;
@@ -247,7 +247,7 @@ char *hub_alert_summary(const struct hub_alert_event *event)
 		free(text);
 		return NULL;
 	}
-	/* Names come from hosts, and could be made to do harm in a terminal. */
+	/* Names come from hosts, and may be made to harm a terminal. */
 	pp_controls_replace(text, len, '?');
 	return text;
 }

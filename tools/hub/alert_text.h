@@ -15,10 +15,10 @@ struct hub_alert_event {
 	const struct pp_config_alert *rule;
 	const char *binary, *where, *baseline;
 	const struct pathprof_alert_state *state;
-	const json_t *found; /* of the judgement; NULL: it does not stand out ... */
-	bool is_gone;        /* ... since its build runs no more, and another one does */
+	const json_t *found; /* the entry in the judgement; NULL: not found in it ... */
+	bool is_gone;        /* ... because its build does not run any more, and another one does */
 	bool is_stale;       /* ... as far as is known: it was not judged for a day */
-	bool is_ruleless;    /* ... or will not be: of the rule name and scope are left */
+	bool is_ruleless;    /* ... and its rule is gone: only name and scope of that are left */
 	int64_t since_s, until_s;
 };
 

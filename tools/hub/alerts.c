@@ -13,7 +13,7 @@
 #include "base/vector.h"
 #include "pathprof/parcel.h"
 
-/* An alert ends this long after its last judgement, and is forgotten this long after its end. */
+/* An alert ends this long after its last judgement, and is forgotten this long after it ended. */
 #define STALE_NS  INT64_C(86400000000000)
 #define FORGET_NS INT64_C(2592000000000000)
 #define ID_DIGITS 12
@@ -92,10 +92,10 @@ static bool matches(const struct pp_config_alert *rule, const char *binary)
 struct alert {
 	char *rule, *binary, *where, *baseline, *json;
 	struct pathprof_alert_state state;
-	bool changed, is_seen; /* is_seen: this judgement says something of it */
+	bool changed, is_seen; /* is_seen: this judgement has a figure for it */
 	bool is_gone;          /* of a build: this judgement saw another one in its place */
-	bool is_stale;         /* no judgement did for long */
-	bool is_ruleless;      /* no judgement will */
+	bool is_stale;         /* not judged for a long time */
+	bool is_ruleless;      /* not judged any more: its rule is gone */
 };
 
 struct alerts {
@@ -223,7 +223,7 @@ static int add_message(struct alerts *a, const struct pp_config_alert *rule, str
 	return 0;
 }
 
-/* found NULL: it does not stand out. */
+/* found NULL: the host or build does not stand out. */
 static int take_figure(struct alerts *a, const struct pp_config_alert *config, struct alert *alert,
 		       const json_t *found)
 {
@@ -237,7 +237,7 @@ static int take_figure(struct alerts *a, const struct pp_config_alert *config, s
 	};
 	enum pathprof_alert_change change;
 
-	/* No second comes of one that is not judged any more. */
+	/* One quiet window is enough to end an alert that is not judged any more. */
 	if (alert->is_stale)
 		rule.windows_to_resolve = 1;
 	change = pathprof_alert_take(&alert->state, &rule, &input);
@@ -259,7 +259,7 @@ static const char *text_of(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
-/* "host:NAME" or "build:ID": which alert of a rule and binary it is. */
+/* "host:NAME" or "build:ID", which tells apart the alerts of one rule and binary. */
 static void where_of(const json_t *object, const char *scope, char *where, size_t size)
 {
 	if (!strcmp(scope, "host"))
@@ -379,7 +379,8 @@ static void forget_old(const struct alerts *a, struct alert *alert)
 	alert->changed = true;
 }
 
-/* One that was found before and is not now; of one that was not judged nothing is known. */
+/* Handles an alert that was found before and is not found now. If its host or build was not judged,
+ * the alert waits. */
 static int take_rest(struct alerts *a, const struct pp_config_alert *rule, struct alert *alert)
 {
 	struct pathprof_alert_state *state = &alert->state;
@@ -419,7 +420,8 @@ static bool has_rule(const struct hub_rules *rules, const char *name)
 	return false;
 }
 
-/* The rule is gone from the settings: only its name is left, which the alert keeps. */
+/* Reports the end of an alert whose rule is gone. The alert keeps only the rule's name, and its
+ * scope. */
 static int tell_ruleless(struct alerts *a, struct alert *alert)
 {
 	struct pp_config_alert rule = {.scope = strncmp(alert->where, "host:", 5) == 0
@@ -454,7 +456,7 @@ static int end_ruleless(struct alerts *a, struct alert *alert)
 	return tell_ruleless(a, alert);
 }
 
-/* A rule that was renamed, taken out or switched off judges its alerts no more. */
+/* Ends the alerts whose rule was renamed, removed or switched off, since it judges them no more. */
 static int end_all_ruleless(struct alerts *a, const struct hub_rules *rules)
 {
 	int r = 0;
@@ -467,7 +469,7 @@ static int end_all_ruleless(struct alerts *a, const struct hub_rules *rules)
 
 /* ---------------------------------------------------------------- in the database */
 
-/* Messages name the alert that they are of; these stay where they are from here on. */
+/* Messages refer to the alerts in the list, which do not move from here on. */
 static void name_messages(struct alerts *a)
 {
 	for (size_t i = 0; i < a->message_cnt; i++) {
@@ -511,7 +513,8 @@ static int load(struct alerts *a, struct pathprof_store *store, const struct hub
 	return r < 0 ? r : end_all_ruleless(a, rules);
 }
 
-/* All of it is in the database, or none. a is released, counts take what it counted. */
+/* Writes everything to the database in one transaction. Releases a, and adds what it counted to
+ * counts. */
 static int finish(struct alerts *a, struct pathprof_store *store, int r,
 		  struct hub_alert_counts *counts, struct pathprof_error *error)
 {

@@ -27,7 +27,7 @@ struct hub_rules {
 	size_t cnt;
 };
 
-/* Alerts of one rule that fire or are pending: others are left out, and counted. */
+/* Firing and pending alerts of one rule, at most. Further ones are left out, and counted. */
 #define HUB_ALERTS_MAX 256
 
 struct hub_alert_counts {
@@ -40,8 +40,8 @@ int hub_rules_load(struct hub_rules *ret_rules, const char *file, struct pathpro
 int64_t hub_rule_span_s(const struct pp_config_alert *rule);
 
 /*
- * Ends alerts whose rule is not among the rules any more, so that none of them fires for ever. Adds
- * to *counts. -errno, error filled: nothing of it was written.
+ * Ends alerts whose rule is not among the rules any more, so none of them fires for ever. Adds to
+ * *counts. -errno, error filled: nothing of it was written.
  */
 int hub_alerts_begin(struct pathprof_store *store, const struct hub_rules *rules,
 		     struct hub_alert_counts *counts, struct pathprof_error *error);

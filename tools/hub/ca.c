@@ -66,7 +66,7 @@ static int write_all(int fd, const char *text, size_t bytes)
 	return n < 0 || fsync(fd) < 0 ? -errno : 0;
 }
 
-/* Whole, or not at all. */
+/* Writes the whole file, or none. */
 static int write_new(const char *path, const char *text, size_t bytes, mode_t mode)
 {
 	_cleanup_close_ int fd =
@@ -92,7 +92,8 @@ static int write_certificate(const char *path, const struct pair *pair)
 	return r < 0 ? fail_tls(path, r) : write_new(path, text, bytes, 0644);
 }
 
-/* A key that is left without its certificate would be taken for another one's. */
+/* Leaves no key without its certificate: it would be taken for the key of another
+ * certificate. */
 static int write_pair(const char *directory, const char *name, const struct pair *pair)
 {
 	_cleanup_free_ char *key_path = path_of(directory, name, "-key.pem");
@@ -344,7 +345,7 @@ static int choose_end(const struct hub_options *options, const struct pair *ca, 
 	return HUB_OK;
 }
 
-/* It names a file as well. */
+/* The name is also the name of files. */
 static bool is_host_name(const char *name)
 {
 	return hub_is_plain_name(name) && strlen(name) < PATHPROF_PARCEL_HOST_BYTES - 16 &&

@@ -66,7 +66,7 @@ int hub_child_start(struct hub_child *child, const char *const *argv)
 	return 0;
 }
 
-/* One that is not killed has closed its output, so it ends by itself. */
+/* A child that is not killed has closed its output, so it is about to end by itself. */
 static void end(struct hub_child *child, bool is_killed)
 {
 	int status = 0;
@@ -103,7 +103,7 @@ enum hub_child_state hub_child_follow(struct hub_child *child, uint64_t most_ns,
 	if (r > 0)
 		return HUB_CHILD_RUNS;
 	child->error = r;
-	/* It may work on for minutes: nobody waits for that. */
+	/* A child that is late or cannot be read may work on for minutes: nobody waits. */
 	end(child, is_late || r < 0);
 	if (is_late)
 		return HUB_CHILD_LATE;

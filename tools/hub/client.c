@@ -14,7 +14,7 @@
 #define ANSWER_MAX    (16u << 20)
 #define CONNECT_S     10L
 #define REQUEST_S     120L
-#define FILE_S        290L /* less than the hub leaves a connection */
+#define FILE_S        290L /* less than the time after which the hub ends any connection */
 #define RETRY_AFTER_S 3600
 
 int hub_client_check(const struct hub_options *options)
@@ -81,7 +81,7 @@ static void set_body(CURL *curl, const void *body, size_t bytes)
 	curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)bytes);
 }
 
-/* A path follows the address, so slashes at its end are none of it. */
+/* A path is appended to the address, so slashes at its end are dropped. */
 static size_t address_bytes(const char *hub)
 {
 	size_t bytes = strlen(hub);
@@ -91,7 +91,7 @@ static size_t address_bytes(const char *hub)
 	return bytes;
 }
 
-/* Body and what is written where are set. */
+/* The options for the body and for the output are set already. */
 static void perform(struct hub_client *client, const char *path, struct hub_answer *ret_answer)
 {
 	_cleanup_free_ char *url = NULL;

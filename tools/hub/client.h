@@ -17,18 +17,19 @@
 struct hub_client {
 	const struct hub_options *options;
 	CURL *curl;
-	CURLcode code; /* of the last request, and what libcurl says of it */
+	CURLcode code; /* code of the last request, and libcurl's words for it */
 	char why[CURL_ERROR_SIZE];
 };
 
 struct hub_answer {
-	char *text; /* zero behind it */
+	char *text; /* zero-terminated */
 	size_t bytes;
-	long status; /* of HTTP; 0: there was none */
+	long status; /* of HTTP; 0: there was no answer */
 	long retry_after_s;
 };
 
-/* HUB_OK, or HUB_USAGE, said: --hub, --cert, --key or --ca are missing or cannot be. */
+/* Returns HUB_OK; or HUB_USAGE, with a message, if --hub, --cert, --key or --ca are missing or
+ * unusable. */
 int hub_client_check(const struct hub_options *options);
 /* Certificates are read anew by each. -ENOMEM. hub_client_close() is safe on what was not opened.
  */
@@ -46,9 +47,9 @@ void hub_client_put(struct hub_client *client, const char *path, int fd, uint64_
 void hub_client_save(struct hub_client *client, const char *path, int fd, uint64_t most_bytes,
 		     struct hub_answer *ret_answer);
 void hub_answer_release(struct hub_answer *answer);
-/* The answer as JSON, which the caller frees; NULL: it is none. */
+/* Returns the answer as JSON, which the caller frees. NULL: it is not JSON. */
 json_t *hub_answer_json(const struct hub_answer *answer);
-/* One line: what the hub says is wrong with `what`, or what kept it from answering. */
+/* Prints one line: the hub's reason for refusing `what`, or the failure to reach the hub. */
 void hub_client_say(const struct hub_client *client, const char *what,
 		    const struct hub_answer *answer);
 

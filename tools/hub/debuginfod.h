@@ -2,8 +2,7 @@
 /*
  * The file of a build from debuginfod: servers that distributions and others run, which have
  * programs by build-id (debuginfod_find_executable(3)). They are asked only where DEBUGINFOD_URLS
- * names some. What comes is what a server says: the caller holds its build-id against the wanted
- * one.
+ * names some. The file is not trusted: the caller compares its build-id with the wanted one.
  *
  * Workload: once a profile of a build whose file is not here; then it is in the client's cache. The
  * client library is loaded when it is needed, so that nothing depends on it.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * pathprof-hub fetch: what a reader does. Asks the hub which hosts there are, gets of each what it
- * ran in a span of time, one parcel, and adds these up in a database of its own, which pathprofctl
- * reads as any other. `pathprofctl --hub` runs this, so that pathprofctl itself speaks to no
- * network. --alerts: the alerts alone, of which the database gets the states.
+ * pathprof-hub fetch: the work of a reader. Asks the hub which hosts there are, gets one parcel of
+ * each with what it ran in a span of time, and adds these up in a database of its own, which
+ * pathprofctl reads as any other. `pathprofctl --hub` runs this, so that pathprofctl itself speaks
+ * to no network. --alerts: the alerts alone, of which the database gets the states.
  *
  * The database is written beside and renamed: there is all of it or none.
  */
@@ -54,7 +54,7 @@ static int refuse(const struct fetch *fetch, const char *what, const struct hub_
 	return -EIO;
 }
 
-/* "name=value&", escaped, behind what is in path; value NULL: nothing. -ENAMETOOLONG, -ENOMEM. */
+/* Appends "name=value&", escaped, to path; nothing if value is NULL. -ENAMETOOLONG, -ENOMEM. */
 static int add_argument(struct fetch *fetch, char path[PATH_BYTES], const char *name,
 			const char *value)
 {
@@ -91,7 +91,7 @@ static int add_parcel(const struct fetch *fetch, struct pathprof_store *store, c
 	return r;
 }
 
-/* A host that sent nothing of the time is passed over. host NULL: a hub that does not say. */
+/* Skips a host that sent nothing for that time. host is NULL if the hub is too old to name it. */
 static int fetch_host(struct fetch *fetch, struct pathprof_store *store, const char *id,
 		      const char *host, struct pathprof_error *error)
 {
@@ -159,7 +159,8 @@ static int none_sent(const struct fetch *fetch, struct pathprof_error *error)
 			     fetch->options->hub, host ? host : "hosts", fetch->total);
 }
 
-/* The list for whoever shows hosts: what they ran in the span does not say what the hub keeps. */
+/* Keeps the hub's list of hosts for commands that show hosts: the database of a span does not show
+ * what else the hub keeps. */
 static int keep_list(const struct fetch *fetch, const json_t *stores, struct pathprof_error *error)
 {
 	const char *to = fetch->options->hosts;

@@ -23,11 +23,11 @@ enum { UNREAD_ALERTS, UNREAD_BACKLOG, UNREAD_CNT };
 
 struct hub_figures {
 	sd_event *event;
-	struct pp_outlet *outlet; /* NULL: it failed, and nobody is answered any more */
+	struct pp_outlet *outlet; /* NULL: the socket failed, and nobody is answered any more */
 	struct hub_tenants *tenants;
 	const struct hub_watch *watch;
 	const uint64_t *denied_cnt;
-	uint64_t told; /* changes of alerts that the relay was poked about */
+	uint64_t told; /* number of changes of alerts of which the relay was told */
 	struct unread unread[UNREAD_CNT];
 };
 
@@ -216,8 +216,8 @@ int hub_figures_fd(const struct hub_figures *figures)
 	return figures->outlet ? sd_event_get_fd(figures->event) : -1;
 }
 
-/* The descriptor would wake the hub again and again. A relay whose connection stays open would take
- * the hub for one that has no news. */
+/* Closes the socket and its connections. Otherwise the descriptor would wake the hub again and
+ * again, and a relay whose connection stayed open would take the hub for one without news. */
 static void give_up(struct hub_figures *figures, int code)
 {
 	pp_outlet_free(figures->outlet);

@@ -90,8 +90,8 @@ static bool is_there(const struct hub_files *files, const char *id)
 /* ---------------------------------------------------------------- what there is */
 
 /*
- * A crash may have left a file without its bytes: it has no build-id any more. Of one that cannot
- * be opened now, for want of descriptors say, nothing is known.
+ * A crash may have left a file without its contents, which has no build-id any more. A file that
+ * cannot be opened now, for want of descriptors say, is not taken for broken.
  */
 static bool is_broken(const char *path, const char *id)
 {
@@ -108,7 +108,7 @@ static bool is_broken(const char *path, const char *id)
 	return true;
 }
 
-/* Counts it, or removes what is old or, at the first look, not whole. */
+/* Counts the file; or removes it if it is old or, at the first look, not whole. */
 static void take_stock(struct hub_files *files, const char *id, bool is_first)
 {
 	char path[HUB_FILES_PATH];
@@ -201,7 +201,7 @@ static struct wanted *find_wanted(struct hub_files *files, const char *id)
 	return NULL;
 }
 
-/* Free, or asked for the longest time ago. */
+/* Returns a free entry, or the one asked for the longest time ago. */
 static struct wanted *oldest_wanted(struct hub_files *files)
 {
 	struct wanted *oldest = &files->wanted[0];
@@ -243,7 +243,7 @@ json_t *hub_files_wanted(const struct hub_files *files)
 	return list;
 }
 
-/* id is one. */
+/* id is a valid build-id. */
 static bool open_file(const struct hub_files *files, const char *id, int *ret_fd,
 		      uint64_t *ret_bytes)
 {
@@ -264,8 +264,8 @@ static bool open_file(const struct hub_files *files, const char *id, int *ret_fd
 	return true;
 }
 
-/* Whether hosts of the tenant ran it; where the database does not answer, they may have. id is one.
- */
+/* Whether hosts of the tenant ran it, which is assumed if the database cannot be read. id is a
+ * valid build-id. */
 static bool is_known(struct pathprof_store *store, const char *id)
 {
 	struct pathprof_build_id build = {.kind = PATHPROF_ID_BUILD_ID};
@@ -395,7 +395,7 @@ static void say_unwritten(struct hub_upload *upload, int code)
 		 code == -ENOSPC ? ": free some space there" : "");
 }
 
-/* The verdict on what has come. */
+/* Decides whether the received file is accepted. */
 static unsigned int judge_file(struct hub_upload *upload)
 {
 	struct pathprof_build_id id = {.kind = PATHPROF_ID_NONE};

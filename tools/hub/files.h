@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files of builds that hosts upload, one directory a tenant beside its database: FLEET.db.files/
- * ab/cdef..., as in .build-id. Taken is only what somebody asked for and nobody had: then hosts
- * that may are told, and one of them sends it. What is taken has the build-id under which it was
- * sent; the rest of it is the host's word, as its parcels are.
+ * ab/cdef..., as in .build-id. A file is accepted only if somebody asked for it and nobody had it:
+ * then hosts that may upload are told, and one of them sends it. Its build-id is checked; the rest
+ * of it is trusted as far as the host's parcels are.
  *
  * Workload: a build a day, up to 256 MiB, written as it comes. Bounds: one upload a tenant at a
  * time, 64 files and 1 GiB; files go when they are older than parcels are kept. One thread.
@@ -24,15 +24,14 @@
 struct hub_files;
 struct hub_upload;
 
-/* db: the tenant's database. What an upload that was cut off left is removed. -errno, error filled.
- */
+/* db: the tenant's database. Removes what an interrupted upload left. -errno, error filled. */
 int hub_files_new(struct hub_files **ret_files, const char *db, int64_t keep_s,
 		  struct pathprof_error *error);
-/* NULL-safe. An upload that is under way was ended. */
+/* NULL-safe. An upload under way must have been ended. */
 void hub_files_free(struct hub_files *files);
 
 /* Somebody asked for that build, and its file is nowhere: hosts are asked for it for a day. id as
- * pathprof_build_id_text() writes it; what is none is passed over. */
+ * pathprof_build_id_text() writes it; an invalid one is ignored. */
 void hub_files_want(struct hub_files *files, const char *id);
 /* An array of the build-ids that hosts are asked for; none while there is no room. The caller's. */
 json_t *hub_files_wanted(const struct hub_files *files);
@@ -48,17 +47,17 @@ unsigned int hub_files_open(struct hub_files *files, struct pathprof_store *stor
 			    int *ret_fd, uint64_t *ret_bytes, const char **ret_why);
 
 /* 200: *ret_upload, which the caller ends. Else a status of HTTP, and *ret_why. host: who sends it,
- * as its certificate says. bytes: UINT64_MAX: not said. */
+ * as its certificate says. bytes: UINT64_MAX if not known. */
 unsigned int hub_upload_begin(struct hub_files *files, const char *host, const char *id,
 			      uint64_t bytes, struct hub_upload **ret_upload, const char **ret_why);
-/* False: there are more than were told. */
+/* Returns false if there are more bytes than announced. */
 bool hub_upload_part(struct hub_upload *upload, const void *part, size_t bytes);
 /* 200: the file is there. Else a status of HTTP; *ret_why lives as long as upload. */
 unsigned int hub_upload_finish(struct hub_upload *upload, const char **ret_why);
-/* NULL-safe. What was not finished is gone. */
+/* NULL-safe. Removes an unfinished upload. */
 void hub_upload_end(struct hub_upload *upload);
 
-/* Removes what is older than it is kept. */
+/* Removes files that are older than they are to be kept. */
 void hub_files_retain(struct hub_files *files);
 
 #endif

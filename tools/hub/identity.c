@@ -19,12 +19,13 @@
 #define URI_MAX    512
 #define SPIFFE     "spiffe://"
 #define DENIED_MAX 100000
-/* A certificate of an authority may end between two looks; a client's own end is known. */
+/* The time for which a check of a client holds at most. A certificate of the authority may end
+ * earlier unnoticed; the end of a certificate in the client's chain is known. */
 #define KNOWN_S 60
-/* A file that cannot be read is tried, and told of, so often. */
+/* The pause between two tries to read a file that cannot be read. Each try is logged. */
 #define RETRY_NS (10 * PP_NSEC_PER_SEC)
 
-/* A state of a file, to be told from another one. All 0: none was read. */
+/* The state of a file, to notice changes. All zero: none was read. */
 struct stamp {
 	struct timespec time;
 	off_t size_bytes;
@@ -45,7 +46,7 @@ struct names {
 struct hub_identity {
 	const struct hub_options *options;
 	gnutls_x509_trust_list_t trusted;
-	uint64_t trusted_since; /* rises when the list is read again */
+	uint64_t trusted_since; /* grows when the list is read again */
 	struct watched crl, denied;
 	struct names denied_names;
 };
@@ -60,7 +61,8 @@ static int read_trusted(struct hub_identity *identity, struct pathprof_error *er
 
 	if (r < 0)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
-	/* GnuTLS would leave out a list that is not valid now, and let in whom it revokes. */
+	/* GnuTLS would ignore a list that is not valid now, and so accept the certificates it
+	 * revokes. */
 	r = gnutls_x509_trust_list_add_trust_file(
 		list, options->ca, options->crl, GNUTLS_X509_FMT_PEM,
 		options->crl ? GNUTLS_TL_VERIFY_CRL | GNUTLS_TL_FAIL_ON_INVALID_CRL : 0, 0);
@@ -121,7 +123,7 @@ static int read_names(FILE *file, struct names *ret_names)
 	return r == 0 && ferror(file) ? -EIO : r;
 }
 
-/* The names that hold so far stay unless all of the file was read. */
+/* Keeps the names of before unless the whole file was read. */
 static int read_denied(struct hub_identity *identity, struct pathprof_error *error)
 {
 	_cleanup_fclose_ FILE *file = fopen(identity->options->denied, "re");
@@ -143,7 +145,7 @@ static bool is_same(const struct stamp *a, const struct stamp *b)
 	       a->size_bytes == b->size_bytes && a->inode == b->inode;
 }
 
-/* Whether the file is to be read now. One that cannot be looked at has not changed. */
+/* Whether the file is to be read now. A file that cannot be examined counts as unchanged. */
 static bool is_due(const char *file, const struct watched *watched, struct stamp *ret_now)
 {
 	struct stat st;
@@ -166,7 +168,7 @@ static void note_read(struct watched *watched, const struct stamp *now, int r)
 	}
 }
 
-/* A file that cannot be read leaves the list as it was, is told of, and is tried again. */
+/* A file that cannot be read leaves the list as it was, is reported, and is tried again. */
 static int read_changed(struct hub_identity *identity, struct pathprof_error *error)
 {
 	struct stamp now = {0};
@@ -314,7 +316,7 @@ static bool is_plain(const char *name)
 	return name[0] != 0;
 }
 
-/* By its name, in whatever tenant, or by TENANT/NAME. */
+/* Whether the peer is denied: by its name, in any tenant, or by TENANT/NAME. */
 static bool is_denied(const struct hub_identity *identity, const struct hub_peer *peer)
 {
 	size_t len = strlen(peer->tenant);
@@ -330,7 +332,7 @@ static bool is_denied(const struct hub_identity *identity, const struct hub_peer
 	return false;
 }
 
-/* Returns how many certificates were taken; the caller releases them. */
+/* Returns the number of certificates put into chain, which the caller releases. */
 static unsigned int take_chain(gnutls_session_t session, gnutls_x509_crt_t chain[CHAIN_MAX])
 {
 	unsigned int sent_cnt = 0, cnt = 0;
@@ -348,7 +350,7 @@ static unsigned int take_chain(gnutls_session_t session, gnutls_x509_crt_t chain
 	return cnt;
 }
 
-/* NULL: they show who it is. */
+/* Returns NULL if the certificates show who the peer is. */
 static const char *judge(const struct hub_identity *identity, gnutls_x509_crt_t *chain,
 			 unsigned int cnt, struct hub_peer *ret_peer)
 {
@@ -382,14 +384,14 @@ static int64_t end_of(gnutls_x509_crt_t *chain, unsigned int cnt, int64_t now_s)
 	return end_s;
 }
 
-/* The log has the name of whoever is not trusted, and nothing else of it is used. */
+/* Clears all but the name of a peer that is not trusted. The name is for the log. */
 static void forget_rights(struct hub_peer *peer)
 {
 	peer->tenant[0] = 0;
 	peer->reads = false;
 }
 
-/* NULL: known says who it is. */
+/* Returns NULL if known says who the peer is. */
 static const char *get_known(const struct hub_identity *identity, gnutls_session_t session,
 			     struct hub_known_peer *known)
 {

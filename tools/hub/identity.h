@@ -23,24 +23,24 @@ struct hub_peer {
 	char name[PATHPROF_PARCEL_HOST_BYTES];
 	char tenant[HUB_TENANT_BYTES];
 	bool reads;     /* else it is a host */
-	bool is_proven; /* else name is what a certificate says that is not trusted, or empty */
+	bool is_proven; /* else name is from a certificate that is not trusted, or empty */
 };
 
-/* The peer that a connection's certificates have shown, and until when. Zero: none yet. */
+/* The peer known by a connection's certificates, and until when. Zero: none yet. */
 struct hub_known_peer {
 	struct hub_peer peer;
 	int64_t until_s;        /* CLOCK_REALTIME */
-	uint64_t trusted_since; /* private: by which lists */
+	uint64_t trusted_since; /* private: the lists it was checked against */
 };
 
-/* Reads what options name; they outlive it. Negative errno, error filled. */
+/* Reads the files that options name. options outlive it. Negative errno, error filled. */
 int hub_identity_new(struct hub_identity **ret_identity, const struct hub_options *options,
 		     struct pathprof_error *error);
 /* NULL-safe. */
 void hub_identity_free(struct hub_identity *identity);
 
-/* -EACCES: nobody whom the hub knows; *ret_why says why, for the other side, and of *ret_peer only
- * name and is_proven are filled unless it is denied. */
+/* -EACCES: the hub does not know the peer. *ret_why says why, for the other side; of *ret_peer only
+ * name and is_proven are filled in, unless the peer is denied. */
 int hub_identity_of(struct hub_identity *identity, gnutls_session_t session,
 		    struct hub_known_peer *known, struct hub_peer *ret_peer, const char **ret_why);
 

@@ -10,18 +10,19 @@
 #include "base/clock.h"
 #include "pathprof/parcel_store.h"
 
-/* A host whose clock is off by more would spread what it saw over slots of others. */
+/* The largest difference accepted between a host's clock and the hub's. A host that is further off
+ * would put its windows into slots in which other hosts ran at another time. */
 #define SKEW_MAX_S 3600
 /* Stores of one host, which gets a new one when it is set up anew. Together with the slots that are
  * kept, this bounds what a malicious host can fill. */
 #define STORES_MAX 16
-/* The largest count in a parcel: far more than five minutes bring, and so little that no query over
- * the parcels of all hosts reaches 2^63, where sums overflow in SQL. */
+/* The sum of all counts of a parcel is less: far more than five minutes bring, and so little that
+ * no query over the parcels of all hosts reaches 2^63, where sums overflow in SQL. */
 #define COUNTS_MAX (UINT64_C(1) << 40)
-/* Expired rows of a windows table are removed at this interval. */
+/* Expired windows and files are removed at this interval. */
 #define RETAIN_NS (600 * PP_NSEC_PER_SEC)
 
-/* An hour to roll is looked for again after a minute. */
+/* The time until the next search for an hour to roll, after one that found none or failed. */
 #define ROLL_IDLE_NS   (60 * PP_NSEC_PER_SEC)
 #define ROLL_FAILED_NS (600 * PP_NSEC_PER_SEC)
 /* An hour is summed up once all of it is old enough. */
@@ -36,8 +37,8 @@ struct hub_ingest {
 	int64_t keep_s;
 	int64_t roll_s;       /* 0: nothing is rolled */
 	uint64_t retained_ns; /* CLOCK_MONOTONIC */
-	uint64_t roll_ns;     /* when the next hour is looked for */
-	uint64_t beside_ns;   /* when a store with several histories was told of last */
+	uint64_t roll_ns;     /* when the next hour is searched for */
+	uint64_t beside_ns;   /* when a store with several histories was reported last */
 	struct hub_ingest_counts counts;
 };
 
@@ -112,7 +113,7 @@ static unsigned int refuse(struct hub_ingest *ingest, unsigned int status, const
 	return say_error(status, why, ret_answer);
 }
 
-/* The HTTP status of an error of the library: the host's own fault, or a reason to try again. */
+/* The HTTP status for an error of the library: the host's own fault, or a reason to try again. */
 static unsigned int status_of(int code)
 {
 	switch (code) {
@@ -146,9 +147,9 @@ static int compare_owner(void *context, const struct pathprof_parcel_row *row)
 }
 
 /*
- * A host that was renamed or cloned sends of a store of which another name has sent: what that one
- * saw stays as it is, and counts once. *ret_why NULL: this host may send of it. -errno, error
- * filled.
+ * A host that was renamed or cloned sends parcels of a store of which another name sent some. The
+ * parcels of the other name stay as they are, and count once. *ret_why NULL: this host may send.
+ * -errno, error filled.
  */
 static int judge_store(struct hub_ingest *ingest, const char *host,
 		       const uint8_t store[PATHPROF_PARCEL_STORE_BYTES], const char **ret_why,
@@ -166,7 +167,7 @@ static int judge_store(struct hub_ingest *ingest, const char *host,
 
 /* ---------------------------------------------------------------- taking one */
 
-/* NULL: it is of a time that the hub takes. */
+/* Returns NULL if the hub accepts a parcel of that time. */
 static const char *judge_time(const struct hub_ingest *ingest, const struct pathprof_parcel *parcel)
 {
 	int64_t now = now_s();
@@ -201,7 +202,7 @@ static uint64_t counts_of(const struct pathprof_profile *p)
 	return sum;
 }
 
-/* NULL: it counts no more than a host can have seen. */
+/* Returns NULL if one host can have counted that much in a slot. */
 static const char *judge_counts(const struct pathprof_parcel *parcel)
 {
 	uint64_t sum = 0;
@@ -212,7 +213,7 @@ static const char *judge_counts(const struct pathprof_parcel *parcel)
 				: "its counts add up to 2^40 or more, which no five minutes bring";
 }
 
-/* At most once an hour: clones that go on for weeks fill no log. */
+/* Reports this at most once an hour, so that clones that go on for weeks do not fill the log. */
 static void say_beside(struct hub_ingest *ingest, const struct pathprof_parcel *parcel)
 {
 	char id[HUB_STORE_TEXT];
@@ -226,7 +227,7 @@ static void say_beside(struct hub_ingest *ingest, const struct pathprof_parcel *
 		 parcel->host.name, hub_store_text(parcel->store, id));
 }
 
-/* Counts are there without them. */
+/* The counts are stored already, and stay without the names if this fails. */
 static void add_names(struct hub_ingest *ingest, const struct pathprof_parcel *parcel)
 {
 	struct pathprof_error error = {""};
@@ -306,15 +307,15 @@ unsigned int hub_ingest_parcel(struct hub_ingest *ingest, const char *host, cons
 
 /* ---------------------------------------------------------------- what there is */
 
-/* The sum of a slot that several hosts sent: they have no window in common. */
+/* The slots of a store. One that several hosts sent is summed up: they have no window in common. */
 struct have {
 	json_t *slots;
-	const char *host;               /* who asks */
-	bool is_shared;                 /* another one sent of the store as well */
-	struct pathprof_parcel_row sum; /* no windows: none yet */
+	const char *host;               /* the host that asks */
+	bool is_shared;                 /* another host sent parcels of the store as well */
+	struct pathprof_parcel_row sum; /* of the slot at hand; without windows: none yet */
 };
 
-/* "[slot, windows, digest]", without the last where it is not known. */
+/* "[slot, windows, digest]", without the digest where it is not known. */
 static int end_slot(struct have *have)
 {
 	const struct pathprof_parcel_row *sum = &have->sum;

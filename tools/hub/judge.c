@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * pathprof-hub judge: which hosts stood out from those that ran the same build in a span of time,
- * and which new builds from the build before, as one JSON object. `serve` runs it for its alerts as
- * a process apart, so that judging a large fleet holds no host up.
+ * pathprof-hub judge: finds the hosts that stood out, in a span of time, from those that ran the
+ * same build, and the new builds that differ from the build before. Prints one JSON object. `serve`
+ * runs it for its alerts as a process apart, so that judging a large fleet holds no host up.
  *
- * A build is new for a day from the first span in which the hub judged it; what it knew when it
- * first judged at all is not new. Which builds there were, and when, goes from one judgement to the
+ * A build is new for a day from the first span in which the hub judged it; builds of the first
+ * judgement of all are not new. The list of builds, with times, passes from one judgement to the
  * next as part of the answer ("builds"), which `serve` keeps in the database.
  *
  * Bounds: the heaviest builds, so many seconds, so much memory; what is left out is counted in the
@@ -30,7 +30,7 @@
 #define LOAD_NS       (60 * PP_NSEC_PER_SEC)
 #define LOAD_BYTES    (192u << 20)
 #define MEMORY_BYTES  (512ul << 20) /* address space */
-#define REFERENCE_MAX 8             /* builds before that are read for themselves */
+#define REFERENCE_MAX 8             /* earlier builds that are read for themselves */
 
 struct judgement {
 	struct pathprof_store *store;
@@ -40,7 +40,7 @@ struct judgement {
 	struct pathprof_fleet_groups groups;
 	size_t builds_left_out, references_left_out, reference_cnt;
 	uint64_t begin_ns;
-	json_t *builds; /* by id: what is known of each */
+	json_t *builds; /* by id: facts known about each build */
 	bool is_first;  /* nothing was judged before */
 	json_t *found, *judged;
 };
@@ -86,7 +86,8 @@ static void note_builds(struct judgement *j)
 	}
 }
 
-/* A known build runs, too, that has few samples or is left out as one of the lightest. */
+/* Marks known builds as seen, including those with few samples and those left out as the
+ * lightest. */
 static void note_known(struct judgement *j)
 {
 	for (size_t i = 0; i < j->fleet.binary_cnt; i++) {
@@ -99,7 +100,7 @@ static void note_known(struct judgement *j)
 	}
 }
 
-/* The ones not seen for longest go. */
+/* If there are too many builds, removes those that were not seen for the longest time. */
 static void forget_builds(struct judgement *j)
 {
 	while (json_object_size(j->builds) > HUB_JUDGE_BUILDS_MAX) {
@@ -118,7 +119,7 @@ static void forget_builds(struct judgement *j)
 	}
 }
 
-/* The build of the same program that was new before this one; NULL: there is none. */
+/* The build of the same program that was the newest before this one, or NULL. */
 static const char *build_before(const struct judgement *j, const char *id, const json_t *build)
 {
 	const char *other_id, *before = NULL,
@@ -173,7 +174,7 @@ static void add_number(json_t *object, const char *key, double value)
 	json_object_set_new(object, key, isfinite(value) ? json_real(value) : json_null());
 }
 
-/* Whom it is about; a name that is not UTF-8 is no name. */
+/* Begins an entry: its scope, the program and the build. A name that is not UTF-8 is replaced. */
 static json_t *subject_json(const char *scope, const struct pathprof_fleet_group *group)
 {
 	char id[PATHPROF_BUILD_ID_TEXT_LEN];
@@ -215,7 +216,7 @@ static int add_host(struct judgement *j, const struct pathprof_fleet_group *grou
 	return add_found(j, object, error);
 }
 
-/* Lists the hosts that were compared: of other hosts nothing is known. */
+/* Lists the hosts that were compared. Nothing is known about other hosts. */
 static json_t *judged_json(const struct pathprof_fleet_group *group)
 {
 	json_t *object = subject_json("host", group), *members = json_array();
@@ -258,7 +259,7 @@ static bool parse_id(const char *text, int kind, struct pathprof_build_id *ret_i
 	return true;
 }
 
-/* A build before that runs no more: as it did when it last ran on hosts enough. */
+/* Loads an earlier build that does not run any more, from the last time it ran on enough hosts. */
 static int load_reference(struct judgement *j, const char *id, const json_t *build,
 			  struct pathprof_fleet_groups *ret_groups, struct pathprof_error *error)
 {
@@ -377,7 +378,7 @@ static bool go_on(void *context, size_t host_cnt)
 	return pp_monotonic_ns() - j->begin_ns < LOAD_NS && j->groups.bytes < LOAD_BYTES;
 }
 
-/* The part of the fleet that is judged: windows of the newest kind, the heaviest builds. */
+/* Selects the part of the fleet that is judged: windows of the newest kind, the heaviest builds. */
 static int look(struct judgement *j, struct pathprof_error *error)
 {
 	unsigned int kinds;
@@ -429,7 +430,7 @@ static int print(struct judgement *j)
 		       : hub_fail("standard output: %s", strerror(errno));
 }
 
-/* Builds as the judgement before knew them, for spans as long as this one. */
+/* Reads the builds that the last judgement knew, for spans of the same length. */
 static int recall(struct judgement *j, struct pathprof_error *error)
 {
 	json_t *status;
@@ -481,7 +482,7 @@ int hub_judge(const struct hub_options *options)
 		return hub_usage(options, "--db, and --since and a later --until are needed");
 	hub_child_be_modest(MEMORY_BYTES);
 	j.filter.since_ns = j.since_s * (int64_t)PP_NSEC_PER_SEC;
-	/* Windows of the next slot begin a little before it. */
+	/* Windows of the next slot may begin a little before that slot does. */
 	j.filter.until_ns = (j.until_s - PATHPROF_PARCEL_SLOT_S / 2) * (int64_t)PP_NSEC_PER_SEC;
 	j.found = json_array();
 	j.judged = json_array();

@@ -17,7 +17,7 @@ static int begin(json_t **ret_status, struct pathprof_error *error)
 static int take(json_t *status, json_t **ret_status, struct pathprof_error *error)
 {
 	const json_t *spans = json_object_get(status, HUB_JUDGE_SPANS);
-	/* A pathprofd wrote there what it does. */
+	/* A status without spans is the daemon's own: this is a database of pathprofd. */
 	const bool is_anothers = json_is_object(status) && !spans;
 
 	if (json_is_object(spans)) {

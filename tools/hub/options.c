@@ -27,7 +27,7 @@ static int set_days(void *context, const struct pp_option *option, const char *v
 	return 0;
 }
 
-/* "" is none: a unit whose environment does not set it. */
+/* "" means none: units pass it when their environment does not set the option. */
 static int set_labels(void *context, const struct pp_option *option, const char *value)
 {
 	char labels[PATHPROF_LABELS_BYTES] = "";

@@ -7,10 +7,10 @@
 
 #include "base/clock.h"
 
-#define TIMES   10 /* as long as the place was held */
+#define TIMES   10 /* a host owes this many times the time it held the place */
 #define OWED_NS (TIMES * 20 * PP_NSEC_PER_SEC)
 
-/* HUB_PATIENCE_HOSTS: it owes nothing. */
+/* Returns HUB_PATIENCE_HOSTS if the host is not listed, so it owes nothing. */
 static size_t find(const struct hub_patience *patience, const char *host)
 {
 	size_t i = 0;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One of version 4 that came over a socket of both versions is written as such. */
+/* An IPv4 address that came over a socket for both versions is written as IPv4. */
 static void write_address(char text[INET6_ADDRSTRLEN], const struct sockaddr *address)
 {
 	const struct sockaddr_in6 *in6 = (const void *)address;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The asker, for a line of the log: the address, and the name in the certificate. A name that no
- * trusted certificate bears is only what somebody says, and may be made to look like the rest of a
- * line: it is marked, and has ? in the place of what names cannot have.
+ * The asker, for a line of the log: the address, and the name in the certificate. A name without a
+ * trusted certificate is only a claim, and may be made to look like the rest of a line: it is
+ * marked, and characters that names cannot have are shown as ?.
  *
  * Workload: a line. Any thread; the caller owns the text.
  */

@@ -3,9 +3,9 @@
  * pathprof-hub pgo: the profile of one build over all hosts, in a compiler's format, on standard
  * output behind a line with the build-id. `serve` runs it for GET /v1/pgo/.
  *
- * It sums up each host as it does for whoever fetches, and has pathprofctl export write the sum: so
- * the bytes are those of `pathprofctl --hub URL export`. Where there is none it says why on
- * standard output and ends with HUB_NONE or HUB_NO_FILE.
+ * It sums up each host as `fetch` gets it, and has pathprofctl export write the sum: so the bytes
+ * are those of `pathprofctl --hub URL export`. Where there is none it says why on standard output
+ * and ends with HUB_NONE or HUB_NO_FILE.
  *
  * Workload: some 40 ms a host and the graph of a program. Bounds: memory; serve's of time.
  */
@@ -36,15 +36,16 @@ struct pgo {
 	const struct hub_options *options;
 	struct pathprof_store *store;
 	int64_t since_ns, until_ns;
-	struct pathprof_release build; /* chosen; its program is owned */
+	struct pathprof_release build; /* the chosen build; its program is owned */
 	char id[PATHPROF_BUILD_ID_TEXT_LEN];
 	/* files in options->scratch */
 	char scratch[PATH_BYTES], profile[PATH_BYTES], said[PATH_BYTES];
-	char file[PATH_BYTES]; /* of the build; "": pathprofctl is to look where it ran */
-	bool is_lacking;       /* it is nowhere that is known here */
+	char file[PATH_BYTES]; /* file of the build; "": pathprofctl is to look where it ran */
+	bool is_lacking;       /* the file is in no place known here */
 };
 
-/* The reason for a person or a build system, behind a line with the build-id if it is known. */
+/* Prints the reason for a person or a build system, after a line with the build-id if it is
+ * known. */
 static int none(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static int none(const char *format, ...)
 {
@@ -69,7 +70,7 @@ static bool is_newer(const struct pathprof_release *a, const struct pathprof_rel
 						    : a->last_seen_ns > b->last_seen_ns;
 }
 
-/* The newest build of a program that was seen often enough. */
+/* Chooses the newest build of a program that has enough samples. */
 static const struct pathprof_release *choose(const struct pathprof_releases *releases)
 {
 	const struct pathprof_release *best = NULL;
@@ -98,7 +99,7 @@ static bool is_narrowed(const struct hub_options *options)
 	return options->host || options->labels || options->workload || options->release;
 }
 
-/* Nothing is known but that there is none where the reason cannot be found. */
+/* Prints that there is none, and why if the reason can be found. */
 static int tell_none(const struct pgo *pgo, const struct pathprof_filter *filter,
 		     const char *program)
 {
@@ -157,7 +158,8 @@ struct summing {
 	struct pathprof_error *error;
 };
 
-/* Packed and read again: what a parcel leaves out or rounds is what it is for who fetches. */
+/* The sum is packed and read again, so that it lacks what parcels leave out or round, as for a
+ * reader. */
 static int add_parcel(const struct summing *s, const struct pathprof_parcel *parcel)
 {
 	struct pathprof_parcel read = {.slot_s = 0};
@@ -216,7 +218,7 @@ static bool kept_file(const struct pgo *pgo, char *ret_path, size_t size)
 	return n > 0 && (size_t)n < size && access(ret_path, R_OK) == 0;
 }
 
-/* The program's file may have been replaced or removed since it ran. */
+/* Whether the program's file is still the build that ran: it may have been replaced or removed. */
 static bool is_where_it_ran(const struct pgo *pgo)
 {
 	struct pathprof_build_id id;
@@ -226,7 +228,7 @@ static bool is_where_it_ran(const struct pgo *pgo)
 	       pathprof_build_id_equal(&id, &pgo->build.id);
 }
 
-/* For pathprofctl, which refuses one of another build. */
+/* Finds the file of the build for pathprofctl, which refuses one of another build. */
 static void find_file(struct pgo *pgo)
 {
 	if (kept_file(pgo, pgo->file, sizeof(pgo->file)))
@@ -240,7 +242,7 @@ static void find_file(struct pgo *pgo)
 	pgo->is_lacking = true;
 }
 
-#define EXPORT_FIXED 14 /* arguments, behind which those stand that may be */
+#define EXPORT_FIXED 14 /* fixed arguments, followed by the optional ones */
 #define NOT_RUN      127
 
 /* The command's messages go to a file; if it fails, their last line is the reason. */
@@ -264,7 +266,7 @@ static void export(const struct pgo *pgo, const char *program)
 		argv[cnt++] = "--file";
 		argv[cnt++] = pgo->file;
 	}
-	/* Files come from hosts: what is in them is read by a process without rights. */
+	/* Files come from hosts, so their contents are read by a process without rights. */
 	setenv("PATHPROF_APART", "1", 1);
 	if (freopen(pgo->said, "w", stderr))
 		execv(program, (char *const *)(uintptr_t)argv);
@@ -292,7 +294,7 @@ static int copy_profile(const struct pgo *pgo)
 	char part[16384];
 	size_t n;
 
-	/* A profile is behind it, or a reason in its place: told apart by the exit status. */
+	/* The profile follows, or the reason for none; the exit status tells which. */
 	printf("%s\n", pgo->id);
 	while (from && (n = fread(part, 1, sizeof(part), from)) > 0)
 		fwrite(part, 1, n, stdout);
@@ -301,7 +303,7 @@ static int copy_profile(const struct pgo *pgo)
 	return hub_fail("%s: %s", pgo->profile, strerror(errno));
 }
 
-/* It has given no reason why there is no profile. */
+/* pathprofctl did not say why there is no profile. */
 static int say_end(const char *program, int status)
 {
 	if (WIFEXITED(status))

@@ -2,8 +2,8 @@
 /*
  * Profiles for compilers: GET /v1/pgo/PATH and /v1/pgo/BUILDID. `pgo` makes one as a child, one at
  * a time; others wait, tenants in turn, 16 of a tenant and 8 of a certificate at most. The last
- * ones are kept for as long as they would come out the same, a slot, so that many builds of one
- * evening ask for little; who has most of them loses one first.
+ * profiles are kept for one slot, for which they would come out the same, so many builds of one
+ * evening cost little; the owner of most of them loses one first.
  *
  * Workload: a few questions an hour, some seconds each. One thread, the hub's loop.
  */
@@ -13,32 +13,32 @@
 #include "hub.h"
 #include "ingest.h"
 
-/* Paths of a build that were seen: with fewer there is no profile. */
+/* Fewer paths of a build than this give no profile. */
 #define HUB_PGO_SAMPLES_MIN 1000
 
 struct hub_pgo_jobs;
 
-/* One question, from its beginning to its answer. */
+/* One question, from its arrival to its answer. */
 struct hub_pgo_job {
-	char *key; /* what is asked, in which database */
+	char *key; /* the question, and its database */
 	char *binary;
 	char *host, *labels, *workload, *release; /* NULL: any */
-	char *reader;                             /* whose certificate asks */
+	char *reader;                             /* the name in the certificate that asks */
 	const char *format, *db;                  /* not owned; a tenant has one db */
 	struct hub_files *files;                  /* the same, its tenant's */
 	int64_t since_s, until_s;
-	void *waits;   /* who asked */
+	void *waits;   /* the caller's, as given to hub_pgo_begin() */
 	uint64_t turn; /* less: before */
 	bool is_done;
-	unsigned int status; /* of HTTP; other than 200: why is in bytes */
+	unsigned int status; /* of HTTP; if it is not 200, bytes says why */
 	char *bytes;
 	size_t len;
 	char build_id[48], etag[40];
 };
 
 struct hub_pgo_question {
-	const char *reader;                 /* name in the certificate of who asks */
-	const char *binary;                 /* what stands behind /v1/pgo/ */
+	const char *reader;                 /* the name in the asking peer's certificate */
+	const char *binary;                 /* the rest of the URL after /v1/pgo/ */
 	const char *format, *since, *until; /* NULL: not said */
 	const char *host, *workload;        /* the same */
 	const char *release;                /* the same: first digits of a build-id */

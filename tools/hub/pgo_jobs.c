@@ -35,7 +35,7 @@ static const enum pathprof_format formats[] = {
 /* Jobs under way and waiting. */
 static const struct hub_share waiting_most = {.tenant = 16, .reader = 8};
 
-/* An answer that would come out the same. */
+/* A kept answer, which would come out the same. */
 struct kept {
 	struct hub_pgo_job job;
 	uint64_t made_ns;
@@ -89,7 +89,7 @@ static void refuse(struct hub_pgo_job *job, unsigned int status, const char *why
 	set_answer(job, status, why, strlen(why));
 }
 
-/* A line with the build-id, then the profile, or why there is none. */
+/* The answer is a line with the build-id, then the profile, or the reason why there is none. */
 static void take_answer(struct hub_pgo_job *job, const struct hub_child *child)
 {
 	const char *answer = child->answer ? child->answer : "";
@@ -119,7 +119,7 @@ static bool is_kept(const struct kept *kept)
 	return kept->job.bytes && pp_monotonic_ns() - kept->made_ns <= KEPT_NS;
 }
 
-/* The share that the owner of one would have with another job. */
+/* The share that the owner of a kept answer would have with another job. */
 static struct hub_share share_with(const struct hub_pgo_jobs *jobs, const struct kept *kept,
 				   const struct hub_pgo_job *job)
 {
@@ -146,7 +146,8 @@ static bool goes_before(const struct hub_share *share, const struct kept *kept,
 	return kept->made_ns < other->made_ns;
 }
 
-/* An empty place, else the oldest of the tenant, and in it of the reader, that has most. */
+/* Returns a free place; else the oldest answer of the tenant with most of them, and in it of the
+ * reader with most. */
 static struct kept *place_to_keep(struct hub_pgo_jobs *jobs, const struct hub_pgo_job *job)
 {
 	struct kept *place = NULL;
@@ -227,7 +228,7 @@ static void push(const char **argv, const char *option, const char *value)
 	}
 }
 
-/* NULL: it may wait. */
+/* Returns NULL if the job may wait, else the reason why not. */
 static const char *judge_share(const struct hub_pgo_jobs *jobs, const struct hub_pgo_job *job)
 {
 	const struct hub_owner owner = owner_of(job);
@@ -241,7 +242,7 @@ static const char *judge_share(const struct hub_pgo_jobs *jobs, const struct hub
 	return hub_share_judge(&share, 1, &waiting_most);
 }
 
-/* Behind the last job of its tenant, or behind what is under way. */
+/* Returns the turn after that of the tenant's last job that waits, or of the job under way. */
 static uint64_t turn_of(const struct hub_pgo_jobs *jobs, const struct hub_pgo_job *job)
 {
 	uint64_t last = jobs->cnt ? jobs->waiting[0]->turn : 0;
@@ -336,7 +337,8 @@ static const char *format_of(const char *name)
 	return NULL;
 }
 
-/* Whole slots, whose parcels have come: it is the same for all who ask within one. */
+/* The span without since= and until= ends with the last slot whose parcels have come, so all who
+ * ask within one slot get the same. */
 static bool set_span(struct hub_pgo_job *job, const struct hub_pgo_question *question)
 {
 	int64_t now_s = pp_realtime_ns() / (int64_t)PP_NSEC_PER_SEC;
@@ -348,7 +350,7 @@ static bool set_span(struct hub_pgo_job *job, const struct hub_pgo_question *que
 	return job->since_s >= 0 && job->until_s > job->since_s;
 }
 
-/* A build-id is as it stands, all else is a path. */
+/* A build-id is taken as it is; everything else is a path. */
 static char *binary_of(const char *text)
 {
 	char *binary = NULL;
@@ -357,7 +359,7 @@ static char *binary_of(const char *text)
 	return asprintf(&binary, "%s%s", is_id ? "" : "/", text) < 0 ? NULL : binary;
 }
 
-/* NULL or "": any. False: no memory. */
+/* NULL or "" stands for any, and becomes NULL. Returns false if there is no memory. */
 static bool copy(char **ret_copy, const char *text)
 {
 	*ret_copy = text && *text ? strdup(text) : NULL;
@@ -369,7 +371,7 @@ static const char *any(const char *text)
 	return text ? text : "";
 }
 
-/* Lengths tell where a host's name and a workload's end, whatever is in them. */
+/* The key has the lengths of host and workload, so that their texts cannot run into one another. */
 static int fill(struct hub_pgo_job *job, struct hub_ingest *ingest,
 		const struct hub_pgo_question *question)
 {

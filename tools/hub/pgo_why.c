@@ -13,7 +13,7 @@
 #define WORDS_MAX 8
 #define DIGITS    12 /* of a build-id that are shown */
 
-/* Each once, as many as one line takes. */
+/* Names, each once, at most WORDS_MAX. */
 struct words {
 	char *list[WORDS_MAX];
 	size_t cnt;
@@ -146,7 +146,7 @@ static int print_span(FILE *out, struct question *question, struct pathprof_erro
 
 /* ---------------------------------------------------------------- conditions, one by one */
 
-/* Each is taken away; false: it was not there. */
+/* Each of these removes one condition. Returns false if the question did not have it. */
 static bool drop_release(struct question *question)
 {
 	bool is_there = question->options->release && question->program;
@@ -201,7 +201,7 @@ static int load(struct question *question, struct pathprof_error *error)
 				      question->program, error);
 }
 
-/* 1: it was this condition, and what there is was printed. */
+/* Returns 1 if it was this condition, and what would match was printed. */
 static int try_without(FILE *out, const struct question *whole, const struct condition *condition,
 		       struct pathprof_error *error)
 {
@@ -219,7 +219,7 @@ static int try_without(FILE *out, const struct question *whole, const struct con
 	return r;
 }
 
-/* No condition alone is the reason. */
+/* No single condition is the reason: drops all of them. */
 static int print_together(FILE *out, const struct question *whole, struct pathprof_error *error)
 {
 	struct question question = *whole;

@@ -85,7 +85,7 @@ static int find_host(void *context, const struct pathprof_host_row *row)
 	return 1;
 }
 
-/* NULL: 0. */
+/* NULL stands for 0. */
 static bool parse_seconds(const char *text, int64_t *ret_ns)
 {
 	long long seconds;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Readers' questions to the hub: which hosts sent, and what one of them ran in a span of time. An
- * answer of the latter kind is a parcel (pathprof/parcel.h), so that its reader has a bounded and
- * checked format, and adds it up like any other.
+ * Readers' questions to the hub: the list of hosts that sent parcels, and the sum of one host's
+ * parcels in a span of time. An answer of the latter kind is a parcel (pathprof/parcel.h), so that
+ * its reader has a bounded and checked format, and adds it up like any other.
  *
  * Workload: a question a host, when somebody looks; some 40 ms for an hour of one host. Errors: a
- * status of HTTP, and *ret_object says why; all that is returned is the caller's.
+ * status of HTTP, and *ret_object says why. The caller frees all results.
  */
 #ifndef HUB_QUESTION_H
 #define HUB_QUESTION_H

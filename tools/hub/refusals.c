@@ -9,7 +9,7 @@
 
 #define MINUTE_NS (60 * PP_NSEC_PER_SEC)
 
-/* Lines allowed at once, and the time after which one more is allowed. */
+/* A number of lines allowed at once, and the time after which one more is allowed. */
 struct ration {
 	uint64_t lines, cost_ns;
 };
@@ -25,7 +25,8 @@ static bool spend(uint64_t *full_ns, const struct ration *ration, uint64_t now_n
 	return true;
 }
 
-/* The entry of the key, or else the one told longest ago, which is reused. */
+/* Returns the entry of the key, else a free one or the one with the oldest line, which is
+ * reused. */
 static size_t place_of(const struct hub_refusals *refusals, uint64_t key)
 {
 	size_t oldest = 0;

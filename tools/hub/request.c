@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Requests to the hub. One is looked at before its body is read: who is not known, or sends too
- * much, gets an answer and is cut off.
+ * Requests to the hub. A request is checked before its body is read: a peer that is not known, or
+ * sends too much, gets an answer and is cut off.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -18,22 +18,22 @@
 
 #define REQUEST_NS    (120 * PP_NSEC_PER_SEC)
 #define BODIES_MAX    (64u << 20)
-#define ANSWERS_MAX   (48u << 20) /* of BODIES_MAX: readers leave room for hosts */
+#define ANSWERS_MAX   (48u << 20) /* share of BODIES_MAX: readers leave room for hosts */
 #define RETRY_AFTER_S "5"
 
-/* Bytes of answers that lie in memory. */
+/* The most bytes of answers in memory, for each tenant and each reader. */
 static const struct hub_share answers_most = {.tenant = 32u << 20, .reader = 16u << 20};
 
-/* From its headers to its answer. */
+/* A request, from its headers to the end of its answer. */
 struct request {
 	uint64_t begin_ns;
 	struct hub_peer peer;
-	struct client *client;     /* NULL: it is not known who asks */
+	struct client *client;     /* NULL: the peer is not known */
 	struct hub_ingest *ingest; /* its tenant's */
 	struct hub_pgo_job *job;   /* NULL: none was asked for */
-	struct hub_upload *upload; /* NULL: its body is no file */
+	struct hub_upload *upload; /* NULL: its body is not a file */
 	uint8_t *body;
-	size_t bytes, room; /* room: of bodies_bytes */
+	size_t bytes, room; /* room: its part of bodies_bytes */
 };
 
 /* ---------------------------------------------------------------- answers */
@@ -49,7 +49,7 @@ static bool ends_connection(unsigned int status)
 	       status >= MHD_HTTP_INTERNAL_SERVER_ERROR;
 }
 
-/* bytes are this function's from here on; NULL: there was no memory for them. */
+/* Frees bytes once they are sent, or at once on failure. NULL: there was no memory for them. */
 static enum MHD_Result send_bytes(struct MHD_Connection *connection, unsigned int status,
 				  const char *type, void *bytes, size_t len)
 {
@@ -102,7 +102,7 @@ static void say_refusal(struct hub *hub, struct MHD_Connection *connection,
 	hub_note("%s: %u: %s%s", who, status, why, others);
 }
 
-/* Names of others may stand in it, which JSON takes in UTF-8 alone. */
+/* The text may have names from elsewhere in it, and JSON accepts UTF-8 alone. */
 static json_t *json_of(const char *why)
 {
 	json_t *text = json_string(why);
@@ -139,7 +139,7 @@ static const char *error_in(const json_t *answer)
 
 /* ---------------------------------------------------------------- bodies */
 
-/* The announced length, or the most allowed: memory is reserved before anything is read. */
+/* Returns the announced length, else `otherwise`: room is reserved before anything is read. */
 static size_t told_bytes(struct MHD_Connection *connection, size_t otherwise)
 {
 	const char *text = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
@@ -174,7 +174,7 @@ static enum MHD_Result make_room(struct hub *hub, struct MHD_Connection *connect
 	return MHD_YES;
 }
 
-/* The upload may be large, so the connection keeps it, part by part. */
+/* An upload may take as long as its connection lasts, since it may be large. */
 static enum MHD_Result take_file_part(struct hub_upload *upload, const char *part, size_t *bytes)
 {
 	if (!hub_upload_part(upload, part, *bytes))
@@ -223,7 +223,7 @@ static bool is(const char *have, const char *want)
 	return strcmp(have, want) == 0;
 }
 
-/* Why it may not ask; NULL: request has its name. */
+/* Returns why the peer may not ask; NULL: request has its name. */
 static const char *identify(struct hub *hub, struct MHD_Connection *connection,
 			    struct request *request)
 {
@@ -258,8 +258,8 @@ enum route {
 
 static const struct {
 	const char *url, *method;
-	bool reads; /* readers may ask it, else hosts */
-	bool more;  /* something stands behind the URL */
+	bool reads; /* true: for readers; false: for hosts */
+	bool more;  /* the URL goes on after this */
 } routes[] = {
 	[ROUTE_HAVE] = {"/v1/have", MHD_HTTP_METHOD_GET, false, false},
 	[ROUTE_PARCELS] = {"/v1/parcels", MHD_HTTP_METHOD_POST, false, false},
@@ -278,7 +278,7 @@ static bool is_route(enum route route, const char *url)
 	return routes[route].more ? strncmp(url, own, strlen(own)) == 0 : is(url, own);
 }
 
-/* A route with that URL, of another method. */
+/* Returns the route of this URL and method, or one with the same URL and another method. */
 static enum route route_of(const char *url, const char *method)
 {
 	enum route of_url = ROUTE_CNT;
@@ -292,7 +292,7 @@ static enum route route_of(const char *url, const char *method)
 	return of_url;
 }
 
-/* Why this peer may not ask that; NULL: it may. */
+/* Returns why this peer may not ask that; NULL: it may. */
 static const char *judge_role(enum route route, const struct hub_peer *peer)
 {
 	if (route == ROUTE_CNT || routes[route].reads == peer->reads)
@@ -399,7 +399,7 @@ static struct hub_owner owner_of(const struct client *client)
 	return (struct hub_owner){client->known.peer.tenant, client->known.peer.name};
 }
 
-/* 200: there is room for it. Else *ret_why. */
+/* Returns 200 if there is room for it, else another status and *ret_why. */
 static unsigned int judge_room(const struct hub *hub, const struct request *request, size_t bytes,
 			       const char **ret_why)
 {
@@ -424,7 +424,7 @@ static unsigned int judge_room(const struct hub *hub, const struct request *requ
 		       : MHD_HTTP_OK;
 }
 
-/* Until the reader has it. */
+/* Counts the bytes of the answer until the reader has received it. */
 static void take_room(struct hub *hub, struct request *request, size_t bytes)
 {
 	request->room = bytes;
@@ -432,7 +432,7 @@ static void take_room(struct hub *hub, struct request *request, size_t bytes)
 	hub->bodies_bytes += bytes;
 }
 
-/* The parcel counts as memory of the request until the reader has it. */
+/* The parcel counts as memory of the request until the reader has received it. */
 static enum MHD_Result send_profile(struct hub *hub, struct MHD_Connection *connection,
 				    struct request *request)
 {
@@ -448,7 +448,7 @@ static enum MHD_Result send_profile(struct hub *hub, struct MHD_Connection *conn
 		return refuse(hub, connection, request, status, why);
 	status = hub_question_profile(hub_ingest_store(request->ingest), &span, &bytes, &len,
 				      &object);
-	/* A host that ran nothing in that time is none that was refused. */
+	/* A host that ran nothing in that time is not a refusal. */
 	if (status != MHD_HTTP_OK && status != MHD_HTTP_NOT_FOUND)
 		say_refusal(hub, connection, &request->peer, status, error_in(object));
 	if (status != MHD_HTTP_OK)
@@ -457,7 +457,7 @@ static enum MHD_Result send_profile(struct hub *hub, struct MHD_Connection *conn
 	return send_bytes(connection, status, "application/octet-stream", bytes, len);
 }
 
-/* All hosts or all alerts: as large as the fleet, so it counts as a parcel does. */
+/* A list of all hosts or all alerts is as large as the fleet, so it counts as a parcel does. */
 static enum MHD_Result send_list(struct hub *hub, struct MHD_Connection *connection,
 				 struct request *request, json_t *list)
 {
@@ -467,7 +467,7 @@ static enum MHD_Result send_list(struct hub *hub, struct MHD_Connection *connect
 	unsigned int status = judge_room(hub, request, len, &why);
 
 	json_decref(list);
-	/* To come again would be no use. */
+	/* Trying again would not help. */
 	if (len > answers_most.reader) {
 		status = MHD_HTTP_CONTENT_TOO_LARGE;
 		why = "the list is larger than all answers of a reader may be: ask for fewer hosts";
@@ -534,7 +534,7 @@ static enum MHD_Result take_label(void *context, enum MHD_ValueKind kind, const 
 	return MHD_YES;
 }
 
-/* False: labels are not as they should be. */
+/* Returns false if the labels are invalid. */
 static bool take_labels(struct MHD_Connection *connection, char labels[PATHPROF_LABELS_BYTES])
 {
 	static const char *const names[] = {"label", "labels", "group"};
@@ -567,7 +567,8 @@ static unsigned int begin_pgo(struct hub *hub, struct MHD_Connection *connection
 			     ret_why);
 }
 
-/* Called again when the profile is there; until then the connection sleeps. */
+/* This function is called again when the profile is there; until then the connection is
+ * suspended. */
 static enum MHD_Result answer_pgo(struct hub *hub, struct MHD_Connection *connection,
 				  const char *url, struct request *request)
 {

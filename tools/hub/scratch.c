@@ -25,7 +25,7 @@ static void remove_file(int directory, const char *name)
 	(void)unlinkat(directory, name, 0);
 }
 
-/* The descriptor is closed. */
+/* Closes the descriptor. */
 static void remove_entries(int directory, remove_fn *remove_one)
 {
 	DIR *entries = directory < 0 ? NULL : fdopendir(directory);
@@ -40,7 +40,7 @@ static void remove_entries(int directory, remove_fn *remove_one)
 		close(directory);
 }
 
-/* The directory of an earlier start, or a file that lies beside it. */
+/* Removes the directory of an earlier start, or a file that lies beside it. */
 static void remove_start(int directory, const char *name)
 {
 	if (unlinkat(directory, name, 0) == 0)
@@ -58,7 +58,8 @@ static int refuse(const char *path, const char *what, struct pathprof_error *err
 			     what);
 }
 
-/* A descriptor. Whoever may write where the database is could have made it first. */
+/* Returns a descriptor. The directory may have been made by anybody who may write beside the
+ * database. */
 static int open_own(const char *path, struct pathprof_error *error)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | DIRECTORY);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The directory that profiles are made in. It lies beside the hub's database, which one hub at a
- * time has open: DB.pgo, and in it one for each start. A hub that was killed leaves its own. The
- * next hub removes it, and a process that the killed hub began finds it gone.
+ * time has open: DB.pgo, and in it one for each start. A hub that is killed leaves its directory
+ * behind. The next hub removes it, and a process that the killed hub started finds it gone.
  *
  * Workload: once a start, and files of some megabytes a profile. Locking: the database's.
  */

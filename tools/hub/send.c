@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * pathprof-hub send: what a host does. Nothing that matters is kept between two rounds: each asks
- * the hub which slots of this store it has, and sends those that it lacks or has emptier; so a hub
- * that lost its database gets it again. A slot of which the hub has windows that are not here (the
- * machine was cloned, or put back from a snapshot) is asked for by its windows, and the others are
- * sent. The newest slot goes first, then from the oldest on. A slot is sent when
+ * the hub which slots of this store it has, and sends those of which the hub has none or fewer
+ * windows; so a hub that lost its database gets it again. A slot of which the hub has windows that
+ * are not here (the machine was cloned, or put back from a snapshot) is asked for by its windows,
+ * and the others are sent. The newest slot goes first, then from the oldest on. A slot is sent when
  * it is over, at a second of the next one that is the store's own, so hosts do not come together.
  */
 #include <errno.h>
@@ -29,7 +29,7 @@
 #define FORBIDDEN_S 3600
 /* The hub refuses parcels of a host whose clock is further off. */
 #define SKEW_MAX_S 3600
-/* Names are said again after a week, and when the hub has so many slots less than it had. */
+/* Names are sent again after a week, and when the hub has this many fewer slots than before. */
 #define NAMES_NS (7 * 86400 * PP_NSEC_PER_SEC)
 #define LOST_MIN 4
 
@@ -46,7 +46,7 @@ struct there {
 	uint64_t digest;
 };
 
-/* One round: what there is, what the hub has, what came of it. */
+/* One round: the slots here, the slots at the hub, and the results. */
 struct round {
 	const struct hub_options *options;
 	struct hub_client client;
@@ -55,14 +55,14 @@ struct round {
 	size_t slot_cnt;
 	uint8_t id[PATHPROF_PARCEL_STORE_BYTES];
 	struct pathprof_parcel_host host;
-	json_t *have;                 /* object: slot to what the hub's answer says of it */
+	json_t *have;                 /* object: from a slot to its row in the hub's answer */
 	json_t *files;                /* array: builds that the hub asks for; NULL: none */
 	struct pathprof_namer *namer; /* NULL: no names are sent */
 	json_t *settled; /* object: slot to the hub's digest at which nothing was left to send */
 	bool *said_shared;
-	uint32_t version; /* of parcels, which the hub reads */
-	int64_t since_s;  /* of older slots the hub wants none */
-	int64_t open_s;   /* of this and later slots not yet */
+	uint32_t version; /* the newest version of parcels that both sides know */
+	int64_t since_s;  /* the hub wants no slots before this one */
+	int64_t open_s;   /* this slot and later ones are not sent yet */
 	uint64_t sent_cnt, known_cnt, refused_cnt, file_cnt;
 	long retry_after_s;
 };
@@ -97,7 +97,8 @@ static const char *name_slot(char name[24], int64_t slot_s)
 	return name;
 }
 
-/* The newest version of parcels that both know. Older hubs say nothing, and read the first. */
+/* The newest version of parcels that both sides know. Older hubs announce none, and read the
+ * first. */
 static uint32_t version_of(const json_t *answer)
 {
 	json_int_t newest = json_integer_value(json_object_get(answer, "parcels"));
@@ -141,7 +142,7 @@ static struct there there_of(const struct round *round, const struct slot *slot)
 	};
 }
 
-/* Nothing is sent meanwhile: all of it would be refused. */
+/* Nothing is sent while the clocks disagree: the hub would refuse all of it. */
 static bool is_clock_right(const struct round *round, const json_t *answer)
 {
 	int64_t hub_s = json_integer_value(json_object_get(answer, "now"));
@@ -155,7 +156,8 @@ static bool is_clock_right(const struct round *round, const json_t *answer)
 	return false;
 }
 
-/* The answer to GET /v1/have, of one slot or of all. The caller's; NULL: *ret_outcome says why. */
+/* Returns the answer to GET /v1/have, for one slot or for all. Caller frees. NULL: *ret_outcome
+ * says why. */
 static json_t *ask_about(struct round *round, const struct slot *slot, enum outcome *ret_outcome)
 {
 	_cleanup_answer_ struct hub_answer answer = {NULL, 0, 0, 0};
@@ -236,7 +238,7 @@ static bool is_wanted(const struct round *round, const struct slot *slot)
 
 /* ---------------------------------------------------------------- sending */
 
-/* Names that the hub has are left out. */
+/* Leaves out the names that the hub has. */
 static int name(struct round *round, struct pathprof_parcel *parcel, struct pathprof_error *error)
 {
 	if (!round->namer) {
@@ -248,7 +250,7 @@ static int name(struct round *round, struct pathprof_parcel *parcel, struct path
 	return 0;
 }
 
-/* left_out: keys of windows, ascending. The caller releases the parcel in any case. */
+/* left_out: keys of windows, ascending. The caller always releases the parcel. */
 static int pack(struct round *round, int64_t slot_s, const uint64_t *left_out, size_t cnt,
 		struct pathprof_parcel *parcel, uint8_t **ret_bytes, size_t *ret_len)
 {
@@ -317,7 +319,7 @@ static size_t add_keys(uint64_t *keys, const json_t *windows)
 	return json_array_size(windows);
 }
 
-/* False: no memory. */
+/* Returns false if there is no memory. */
 static bool read_windows(struct there_windows *there, const json_t *answer)
 {
 	const json_t *own = json_object_get(answer, "windows");
@@ -352,8 +354,9 @@ static int64_t count_common(struct round *round, const struct slot *slot, uint64
 }
 
 /*
- * Where all that the hub has under this name is here, the slot takes its place, without what
- * stands under others. Else only what the hub lacks goes.
+ * Sends a slot whose windows at the hub differ from those here. If all windows that the hub has
+ * under this name are here too, the whole slot is sent and replaces them, without the windows that
+ * the hub has under other names. Otherwise only the windows that the hub lacks are sent.
  */
 static enum outcome send_others(struct round *round, const struct slot *slot,
 				struct there_windows *there)
@@ -409,7 +412,8 @@ static enum outcome send_slot(struct round *round, const struct slot *slot)
 	return send_windows(round, slot, NULL, 0);
 }
 
-/* The newest first, then from the oldest on. A parcel that is refused keeps no other back. */
+/* Sends the newest slot first, then from the oldest on. A refused parcel does not stop the
+ * others. */
 static enum outcome send_slots(struct round *round)
 {
 	for (size_t i = 0; i < round->slot_cnt; i++) {
@@ -447,7 +451,8 @@ static int read_id_of(struct round *round, const struct slot *slot, struct pathp
 	return r;
 }
 
-/* The id of the store stands in its parcels. A slot that cannot be read keeps no other back. */
+/* Reads the id of the store from a parcel of it. A slot that cannot be read does not stop the
+ * others. */
 static int read_id(struct round *round, struct pathprof_error *error)
 {
 	int r = -ENODATA;
@@ -482,7 +487,8 @@ static void release_round(struct round *round)
 	hub_client_close(&round->client);
 }
 
-/* Counts alone would say of a hub that does not answer that there is nothing to do. */
+/* Without this, the counts of a hub that does not answer would look as if there were nothing to
+ * send. */
 static const char *why_not_all(const struct round *round, enum outcome outcome)
 {
 	if (outcome == LATER)
@@ -514,12 +520,13 @@ static void say_round(const struct round *round, enum outcome outcome)
 struct left {
 	json_t *settled;
 	struct pathprof_namer *namer; /* NULL: no names are sent */
-	uint64_t named_ns;            /* since when names are not said again, CLOCK_MONOTONIC */
+	uint64_t named_ns;            /* since when names are not sent again, CLOCK_MONOTONIC */
 	size_t have_cnt;              /* slots that the hub had */
-	bool said_shared;             /* that others sent of this database */
+	bool said_shared;             /* another name for this database was logged */
 };
 
-/* A hub with fewer slots than it had lost names, too; and it forgets what did not run for long. */
+/* Forgets which names were sent if the hub lost slots, since then it lost names too; and at regular
+ * times, since the hub forgets names that are not used for long. */
 static void forget_names(struct left *left, size_t have_cnt)
 {
 	uint64_t now_ns = pp_monotonic_ns();
@@ -532,7 +539,7 @@ static void forget_names(struct left *left, size_t have_cnt)
 	left->named_ns = now_ns;
 }
 
-/* *ret_id: the store's, for who comes when. */
+/* *ret_id: the id of the store, from which its second within a slot is computed. */
 static enum outcome run_round(const struct hub_options *options, struct left *left,
 			      long *ret_retry_after_s, uint8_t ret_id[PATHPROF_PARCEL_STORE_BYTES])
 {
@@ -570,7 +577,7 @@ static enum outcome run_round(const struct hub_options *options, struct left *le
 
 /* ---------------------------------------------------------------- again and again */
 
-/* Until the store's own second of the next slot. */
+/* Returns the seconds until the store's own second of a slot comes next. */
 static int64_t until_next_slot_s(const uint8_t id[PATHPROF_PARCEL_STORE_BYTES])
 {
 	int64_t now_s = pp_realtime_ns() / (int64_t)PP_NSEC_PER_SEC;
@@ -592,7 +599,7 @@ static int64_t pause_s(unsigned int failures, long retry_after_s)
 	return retry_after_s + 1 + chance % (bound ? bound : 1);
 }
 
-/* Handlers of libraries at exit would bring 0.7 MiB of code into memory. */
+/* _exit() skips the libraries' exit handlers, which would bring 0.7 MiB of code into memory. */
 static _Noreturn void end(enum outcome outcome)
 {
 	_exit(fflush(stdout) == 0 && outcome == TAKEN ? HUB_OK : HUB_FAILURE);

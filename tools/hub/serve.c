@@ -3,9 +3,9 @@
  * pathprof-hub serve: HTTPS for hosts and readers, by libmicrohttpd and GnuTLS. One thread: its
  * epoll descriptor and the signals are waited for together.
  *
- * Bounds on clients that mean harm or are only slow: connections, in all, of one address, and of
- * those that have not shown yet who they are, of which the oldest makes room for the next; seconds
- * of silence; seconds a request; bytes of all bodies and parcels together.
+ * Bounds on malicious and slow clients: the connections in all, of one address, and of clients not
+ * identified yet, of which the oldest makes room for the next; seconds of silence; seconds a
+ * request; bytes of all bodies and parcels together.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -29,20 +29,20 @@
 #define CONNECTION_NS      (300 * PP_NSEC_PER_SEC)
 #define SILENCE_S          20u
 #define TURN_MS            1000
-#define ROLLING_MS         50 /* a turn while hours are summed up */
+#define ROLLING_MS         50 /* a turn of the loop while hours are summed up */
 #define ADDRESS_MAX        128
 #define TLS                "NORMAL:-VERS-ALL:+VERS-TLS1.3"
 
 /* ---------------------------------------------------------------- connections */
 
-/* The server sees an end, and closes it. */
+/* Shuts the connection down; libmicrohttpd sees the end, and closes it. */
 static void end_connection(struct client *client)
 {
 	client->is_ending = true;
 	shutdown(client->fd, SHUT_RDWR);
 }
 
-/* Strangers come without end; a host needs a moment to show its certificate. */
+/* Strangers may come without end; a host needs a moment to show its certificate. */
 static void end_oldest_stranger(struct hub *hub)
 {
 	struct client *oldest = NULL;
@@ -101,12 +101,12 @@ static int read_pem(char **ret_text, const char *path, struct pathprof_error *er
 
 	if (r < 0)
 		return pathprof_fail(error, -EINVAL, "%s: %s", path, gnutls_strerror(r));
-	/* It is followed by a zero, which the length leaves out. */
+	/* A zero follows the text, which the length leaves out. */
 	*ret_text = (char *)data.data;
 	return 0;
 }
 
-/* getaddrinfo() takes larger numbers, and another port by them. */
+/* Whether text is a port: getaddrinfo() would take a larger number for another port. */
 static bool is_port(const char *text)
 {
 	char *end;
@@ -180,7 +180,7 @@ static int start(struct hub *hub, struct pathprof_error *error)
 			     strerror(-r));
 }
 
-/* Hosts are served without it. */
+/* Without the relay's socket hosts are still served. */
 static void open_figures(struct hub *hub)
 {
 	struct pathprof_error error = {""};
@@ -217,7 +217,7 @@ static int open_hub(struct hub *hub, struct pathprof_error *error)
 
 static void close_hub(struct hub *hub)
 {
-	/* A connection that sleeps cannot be closed. */
+	/* A suspended connection cannot be closed. */
 	hub_pgo_stop(hub->pgo);
 	if (hub->daemon)
 		MHD_stop_daemon(hub->daemon);
@@ -313,7 +313,7 @@ static int run(struct hub *hub)
 		if (hub_refusals_is_due(&hub->refusals, pp_monotonic_ns()))
 			say_unsaid(hub);
 		MHD_get_timeout(hub->daemon, &wait_ms);
-		/* libmicrohttpd looks at a connection that goes on only when it is run. */
+		/* libmicrohttpd handles a resumed connection only when it is run. */
 		if (was_woken)
 			wait_ms = 0;
 		if (was_rolled && wait_ms > ROLLING_MS)

@@ -14,13 +14,13 @@
 
 #define CONNECTIONS_MAX 512u
 
-/* One of the connections; libmicrohttpd's time-out is of silence, so they have an end as well. */
+/* A connection. libmicrohttpd's time-out is one of silence, so connections have an end as well. */
 struct client {
 	int fd; /* -1: free */
 	bool is_ending;
 	uint64_t end_ns;
 	struct hub_known_peer known;
-	size_t answer_bytes; /* that lie in memory for it, of bodies_bytes */
+	size_t answer_bytes; /* bytes of its answer in memory, part of bodies_bytes */
 };
 
 struct hub {
@@ -34,8 +34,8 @@ struct hub {
 	struct MHD_Daemon *daemon;
 	char *certificate, *key, *ca;
 	struct client clients[CONNECTIONS_MAX];
-	size_t bodies_bytes; /* of all requests, and of what readers are answered */
-	uint64_t denied_cnt; /* requests of who may not ask */
+	size_t bodies_bytes; /* bytes in memory of all requests, and of answers to readers */
+	uint64_t denied_cnt; /* requests of peers that may not ask */
 	struct hub_refusals refusals;
 };
 
@@ -45,7 +45,7 @@ enum MHD_Result hub_request(void *context, struct MHD_Connection *connection, co
 			    size_t *part_bytes, void **state);
 void hub_request_end(void *context, struct MHD_Connection *connection, void **state,
 		     enum MHD_RequestTerminationCode code);
-/* A profile was made: the request that waits for it goes on. */
+/* A profile is ready: resumes the request that waits for it. */
 void hub_request_on_profile(struct hub_pgo_job *job);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How much of something each tenant has, and in it each certificate, so that neither takes what
- * others need. The amounts are counted anew for each question: whoever has something stands in a
- * list of the caller's.
+ * The share that each tenant has of something, and each certificate in it, so that neither takes
+ * what others need. The amounts are counted anew for each question, from the caller's list of
+ * owners.
  *
  * Workload: some comparisons of names for each that has something. Any thread; keeps nothing.
  */
@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-/* Names; the caller's. Tenants may have readers of one name. */
+/* The names are the caller's. Tenants may have readers of the same name. */
 struct hub_owner {
 	const char *tenant, *reader;
 };
@@ -24,8 +24,8 @@ struct hub_share {
  * to that of its certificate if it is the same. */
 void hub_share_add(struct hub_share *share, const struct hub_owner *owner,
 		   const struct hub_owner *other, size_t amount);
-/* NULL: an owner with this share may have more of it. Else whose limit is reached, and what to do.
- */
+/* Returns NULL if an owner with this share may have `more` in addition. Else says whose limit is
+ * reached, and what to do. */
 const char *hub_share_judge(const struct hub_share *share, size_t more,
 			    const struct hub_share *most);
 

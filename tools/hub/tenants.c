@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Those who share a hub: see tenants.h. */
+/* The tenants of a hub: see tenants.h. */
 #include "tenants.h"
 
 #include <errno.h>
@@ -80,7 +80,7 @@ static int open_other(struct hub_tenants *tenants, const char *name, struct path
 		return pathprof_fail(error, -ENOMEM, "out of memory");
 	}
 	r = open_tenant(tenants, name, db, error);
-	/* -ENOENT says that there are no tenants. */
+	/* Callers take -ENOENT for a hub without tenants. */
 	return r == -ENOENT ? -EIO : r;
 }
 
@@ -123,7 +123,7 @@ static bool roll(void *context, size_t at)
 	return hub_ingest_roll(tenants->list[at].ingest);
 }
 
-/* An hour that failed took time as well. */
+/* A failed hour counts too, since it took time. */
 bool hub_tenants_roll(struct hub_tenants *tenants)
 {
 	uint64_t begin_ns = pp_monotonic_ns();

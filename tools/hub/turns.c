@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* One budget for the work of several: see turns.h. */
+/* One budget of time for the work of several places: see turns.h. */
 #include "turns.h"
 
 #define REST 4 /* times as long as the work */

@@ -14,7 +14,7 @@
 #include "pathprof/foreign.h"
 
 #define ROUTE     "/v1/files/"
-#define ASKED_MAX 8 /* of one answer */
+#define ASKED_MAX 8 /* from one answer */
 
 #define _cleanup_answer_ _cleanup_(hub_answer_release)
 
@@ -35,7 +35,8 @@ static int take_path(void *context, const struct pathprof_binary_row *row)
 	return 1;
 }
 
-/* -1: it is no regular file any more, another build, too large, or not for everybody to read. */
+/* Returns -1 if it is not a regular file any more, another build, too large, or not readable by
+ * everybody. */
 static int open_build(const char *path, const char *id, uint64_t *ret_bytes)
 {
 	struct pathprof_build_id have;

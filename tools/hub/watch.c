@@ -14,12 +14,12 @@
 #include "judged.h"
 #include "pause.h"
 
-/* Hosts send a slot within the next one; so long after it ended it is judged. */
+/* A span is judged this long after its end, since hosts send a slot within the next one. */
 #define GRACE_S    (PATHPROF_PARCEL_SLOT_S + 60)
-#define SPANS_BACK 4 /* that are judged after an outage */
+#define SPANS_BACK 4 /* the most spans judged after an outage */
 #define CHILD_NS   (180 * PP_NSEC_PER_SEC)
 #define ANSWER_MAX (16u << 20)
-#define LOOK_NS    (5 * PP_NSEC_PER_SEC) /* for what is due */
+#define LOOK_NS    (5 * PP_NSEC_PER_SEC) /* between looks for spans that are due */
 
 struct hub_watch {
 	const struct hub_rules *rules;
@@ -31,10 +31,10 @@ struct hub_watch {
 	struct hub_pause pauses[HUB_TENANTS_MAX];
 
 	struct hub_child child;
-	struct hub_ingest *ingest; /* whose it judges */
+	struct hub_ingest *ingest; /* the tenant that is judged */
 	struct hub_pause *pause;   /* the same */
 	int64_t since_s, until_s;
-	uint64_t skip_cnt; /* spans before it that are not judged */
+	uint64_t skip_cnt; /* spans before it that are skipped */
 };
 
 /* ---------------------------------------------------------------- what was judged
@@ -47,7 +47,7 @@ static void key_of(int64_t span_s, char key[24])
 	snprintf(key, 24, "%" PRId64, span_s);
 }
 
-/* *ret_until_s 0: nothing was. */
+/* *ret_until_s 0: nothing was judged. */
 static int judged_until(struct pathprof_store *store, int64_t span_s, int64_t *ret_until_s,
 			struct pathprof_error *error)
 {
@@ -64,7 +64,7 @@ static int judged_until(struct pathprof_store *store, int64_t span_s, int64_t *r
 	return 0;
 }
 
-/* The judgement leaves this for the next one; its findings are in the alerts. */
+/* Writes what the next judgement needs of this one; its findings are in the alerts. */
 static int write_judged(struct pathprof_store *store, json_t *judgement, int64_t span_s,
 			struct pathprof_error *error)
 {
@@ -86,7 +86,7 @@ static int write_judged(struct pathprof_store *store, json_t *judgement, int64_t
 	return r;
 }
 
-/* The span stays to be judged: what is lacking may be there then. Told of once. */
+/* The span stays due, since the next try may succeed. Logged once. */
 static void try_later(struct hub_watch *watch, const char *why)
 {
 	watch->counts.put_off++;
@@ -98,14 +98,14 @@ static void try_later(struct hub_watch *watch, const char *why)
 		 hub_ingest_db(watch->ingest), watch->since_s, watch->until_s, why);
 }
 
-/* The span is written, and the next one is due. */
+/* The span is written, so the next one is due. */
 static void end_span(struct hub_watch *watch)
 {
 	watch->counts.skipped += watch->skip_cnt;
 	hub_pause_end(watch->pause);
 }
 
-/* The judgement before stays, and ends where this one would have. */
+/* Writes the last judgement again, with the end of this span. */
 static int write_passed(const struct hub_watch *watch, struct pathprof_error *error)
 {
 	struct pathprof_store *store = hub_ingest_store(watch->ingest);
@@ -237,7 +237,7 @@ static void follow_child(struct hub_watch *watch)
 
 /* ---------------------------------------------------------------- what is due */
 
-/* true: a child was begun, or is put off. */
+/* Returns true if a child was started, or its start is put off. */
 static bool begin_span(struct hub_watch *watch, struct hub_ingest *ingest, int64_t span_s)
 {
 	int64_t now_s = pp_realtime_ns() / (int64_t)PP_NSEC_PER_SEC;
@@ -251,7 +251,7 @@ static bool begin_span(struct hub_watch *watch, struct hub_ingest *ingest, int64
 		try_later(watch, error.text);
 		return true;
 	}
-	/* A clock that was set back waits until time comes to where it was. */
+	/* After a clock was set back, nothing is due until time reaches the old point again. */
 	if (until_s >= end_s)
 		return false;
 	if (until_s && until_s + span_s < first_s)
@@ -281,7 +281,7 @@ static void begin_tenant(struct hub_watch *watch, struct hub_ingest *ingest)
 			 error.text);
 }
 
-/* Tenants in turn, so that none waits for another's many spans. */
+/* Tenants are judged in turn, so that none waits for another's many spans. */
 static void look(struct hub_watch *watch)
 {
 	struct hub_ingest *ingest = hub_tenants_at(watch->tenants, watch->next);

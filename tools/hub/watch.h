@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Has each span of time judged when it is over and its parcels have come, and takes what was found
+ * Has each span of time judged when it is over and its parcels have come, and passes the findings
  * to the alerts. `judge` runs as a child, one at a time, whatever tenants and rules there are: the
  * hub itself only reads a pipe. A span is judged once; after an outage the last few are, the others
  * are counted. A child that takes too long is killed, and its span counted as failed. A judgement
@@ -32,7 +32,7 @@ void hub_watch_free(struct hub_watch *watch);
 
 /* A descriptor to be waited for, to read; -1: nothing. */
 int hub_watch_fd(const struct hub_watch *watch);
-/* Reads what has come, and begins what is due. Cheap when there is nothing. */
+/* Reads the child's output, and starts work that is due. Cheap when there is none. */
 void hub_watch_turn(struct hub_watch *watch);
 const struct hub_watch_counts *hub_watch_counts(const struct hub_watch *watch);
 

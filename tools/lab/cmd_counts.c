@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What programs counted that were built with pathprof-cc: the hottest paths with their lines, or
- * every path's number and count. Damaged files are named and left out.
+ * The counts that programs built with pathprof-cc kept of their paths: the hottest paths with their
+ * lines, or every path's number and count. Damaged files are named and left out.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -15,7 +15,7 @@
 #include "pathprof/path_counts.h"
 
 #define TOP 10
-/* Lines of a path that are shown; what is behind them is counted. */
+/* The most lines of a path that are shown. Further lines are only counted. */
 #define LINES_MAX 40
 
 struct hot_path {
@@ -98,7 +98,7 @@ static void say_missing(const char *file, const struct pathprof_counts_run *run)
 			file, run->unmade_cnt, pp_plural(run->unmade_cnt, "child", "children"));
 }
 
-/* Whether the file is whole: of a damaged one nothing is added. */
+/* Returns whether the file is whole. Nothing of a damaged file is added. */
 static bool add_file(struct pathprof_counted *counted, const char *file)
 {
 	struct pathprof_counts_run run;
@@ -115,7 +115,8 @@ static bool add_file(struct pathprof_counted *counted, const char *file)
 	return true;
 }
 
-/* How many are damaged and were left out; ends here if none is whole: each was named. */
+/* Returns how many files are damaged and were left out, each with a message. Exits if none is
+ * whole. */
 static int add_files(struct pathprof_counted *counted, char **files, int file_cnt)
 {
 	int damaged_cnt = 0;
@@ -159,7 +160,7 @@ static int by_count(const void *x, const void *y)
 
 /* ---------------------------------------------------------------- one path */
 
-/* Behind `last`, unless it is the first. */
+/* Prints a line after `last`, which is NULL before the first one. */
 static void print_line(const struct pathprof_counted_line *line,
 		       const struct pathprof_counted_line *last)
 {
@@ -174,7 +175,7 @@ static void print_line(const struct pathprof_counted_line *line,
 	printf(":%" PRIu32, line->line);
 }
 
-/* The lines that its nodes begin at, in the order they ran in. */
+/* Prints the lines at which the path's nodes begin, in the order in which they ran. */
 static void print_way(const struct pathprof_counted *counted, const struct hot_path *hot)
 {
 	const struct pathprof_counted_line **lines, *last = NULL;
@@ -217,7 +218,7 @@ static void print_hottest(const struct pathprof_counted *counted, const struct h
 	}
 }
 
-/* Cold ones of a function, together, have no number. */
+/* Prints the cold paths of each function as one sum: they have no numbers. */
 static void print_cold(const struct pathprof_counted *counted)
 {
 	uint32_t cnt;

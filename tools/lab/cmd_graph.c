@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Control-flow graphs in figures; and held against an exact trace: each control transfer that was
- * executed inside a function must be an edge of its graph, each straight run must follow its
- * blocks. What is not is listed by class, most executed first. --forget leaves edges out, so that
- * misses must be found.
+ * Figures of control-flow graphs, and a check of them against an exact trace: each control transfer
+ * that was executed inside a function must be an edge of its graph, each straight run must follow
+ * its blocks. Misses are listed by class, most executed first. --forget leaves edges out, to test
+ * that their misses are found.
  *
  * Workload: a trace of any length, one pass; then each distinct transfer once. The graph of each
  * file that ran is built, or opened from a cache, once; the file must still be the one that ran.
@@ -40,14 +40,14 @@ struct miss {
 	enum lab_verdict verdict;
 	uint32_t function; /* where it is wrong; PATHPROF_GRAPH_NONE */
 	uint64_t from, next;
-	const struct file *next_file; /* NULL: none that is known */
+	const struct file *next_file; /* NULL: the file is not known */
 	uint64_t cnt;
 };
 
 /* A file that ran. */
 struct file {
 	const struct pathprof_trace_module_info *module;
-	struct pathprof_graph *graph; /* NULL: not to be had any more */
+	struct pathprof_graph *graph; /* NULL: not available any more */
 	double seconds;
 	struct tally tallies[LAB_VERDICT_CNT]; /* of transfers */
 	struct tally runs[LAB_VERDICT_CNT];
@@ -74,7 +74,7 @@ static uint64_t peak_bytes(void)
 	return (uint64_t)usage.ru_maxrss * 1024;
 }
 
-/* NULL, with a word on standard error: it cannot be had. */
+/* Returns NULL, and prints why, if there is no graph. */
 static struct pathprof_graph *make_graph(const struct options *o, const char *path,
 					 const struct pathprof_build_id *expect,
 					 double *ret_seconds)
@@ -118,7 +118,8 @@ static uint64_t count_flag(const struct pathprof_graph *g, uint32_t flag)
 	return cnt;
 }
 
-/* Blocks that run into the next one: code jumps over a prefix, or a target was none. */
+/* Counts the blocks that overlap the next one: code jumps over a prefix, or an address was wrongly
+ * taken for a target. */
 static uint64_t count_overlapping(const struct pathprof_graph *g)
 {
 	uint64_t cnt = 0;
@@ -277,7 +278,7 @@ static void note(struct tally *tallies, enum lab_verdict verdict, uint64_t cnt)
 	tallies[verdict].edges++;
 }
 
-/* Guesses, and code outside all functions, are no misses but worth a look. */
+/* Guesses, and code outside all functions, are not misses, but worth a look. */
 static bool is_listed(enum lab_verdict verdict)
 {
 	return verdict >= LAB_VERDICT_GUESSED;
@@ -399,7 +400,7 @@ static int by_count(const void *a, const void *b)
 	return x->next < y->next ? -1 : x->next > y->next;
 }
 
-/* Misses first. */
+/* Sorts misses first. */
 static int by_weight(const void *a, const void *b)
 {
 	const struct miss *x = a, *y = b;

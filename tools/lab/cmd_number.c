@@ -12,7 +12,7 @@
 #include "base/vector.h"
 #include "pathprof/numbering.h"
 
-/* Interesting paths with what they point to. */
+/* Interesting paths, each with the value it points to. */
 struct interesting {
 	struct pathprof_dag_path *paths;
 	size_t cnt, room;
@@ -87,7 +87,7 @@ static uint32_t find_node(const struct pp_texts *nodes, const struct lab_input *
 	return number;
 }
 
-/* The edges of the path on the current line. */
+/* Reads the edges of the path on the current line. */
 static void parse_path(const struct pathprof_dag *dag, const struct pp_texts *nodes,
 		       const struct lab_input *in, struct pathprof_dag_path *path)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What an exact trace holds, in figures; and how often one function was called, how many paths
- * began in it, how many branches it executed.
+ * Figures about an exact trace, and about one function in it: how often it was called, how many
+ * paths began in it, how many branches it executed.
  *
  * Workload: one pass over all streams. The function's addresses are looked up first, in every
  * module that has a symbol of that name.
@@ -22,7 +22,7 @@
 
 #define KIND_CNT 7
 
-/* The function where one module has it, as addresses. */
+/* The function's addresses in one module that has it. */
 struct place {
 	uint64_t start, end;
 	const struct pathprof_trace_module_info *module;

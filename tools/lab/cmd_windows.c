@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reconstruction held against the truth: windows are cut out of an exact trace at random places,
- * what was not taken is taken away, and the reconstructor puts it back by reading the files that
- * ran. Branches and paths must be the same. With --falsify an entry of each window is spoilt in
- * five ways, and what becomes of it is counted.
+ * A check of reconstruction against the truth: windows are cut out of an exact trace at random
+ * places, their not-taken branches are removed, and the reconstructor restores them by reading the
+ * files that ran. Branches and paths must be the same. With --falsify an entry of each window is
+ * spoilt in five ways, and the outcomes are counted.
  *
  * Workload: some 10,000 windows in a trace of any length; two passes over it, one to count. A
  * window that no collector could have seen whole (a signal, a gap) ends there. Files are opened
@@ -34,7 +34,7 @@ struct options {
 	bool falsify;
 };
 
-/* A file that ran; code NULL: it is not to be had any more. */
+/* A file that ran. code is NULL if it is not available any more. */
 struct file {
 	const struct pathprof_trace_module_info *module;
 	struct pathprof_code *code;
@@ -78,7 +78,7 @@ static bool is_same_file(const struct pathprof_trace_module_info *a,
 	return strcmp(a->name, b->name) == 0 && pathprof_build_id_equal(&a->build_id, &b->build_id);
 }
 
-/* NULL: no file, or no longer the one that ran. */
+/* Returns NULL if there is no file, or it is no longer the one that ran. */
 static struct pathprof_code *open_module(const struct pathprof_trace_module_info *module)
 {
 	struct pathprof_code *code;
@@ -139,7 +139,7 @@ static bool is_same_path(const struct pathprof_path_seen *a, const struct pathpr
 	return a->start == b->start && a->length == b->length && a->outcomes == b->outcomes;
 }
 
-/* How many of both are the same at the same place. */
+/* Counts the paths that are the same at the same place in both lists. */
 static size_t count_same(const struct path_list *a, const struct path_list *b)
 {
 	size_t same = 0;
@@ -173,7 +173,7 @@ static void compare(struct windows *w, const struct pathprof_branch *branches, u
 	w->same_window_cnt += read_cnt == cnt && are_same_branches(branches, w->result, cnt);
 	w->branch_cnt += cnt;
 	w->taken_sum += w->taken_cnt;
-	/* A path that only one of both has differs. */
+	/* A path that only one list has counts as different. */
 	w->path_cnt += w->exact.cnt > w->read.cnt ? w->exact.cnt : w->read.cnt;
 	w->same_path_cnt += count_same(&w->exact, &w->read);
 }
@@ -199,8 +199,8 @@ static bool swap_two(struct pathprof_taken *taken, uint32_t i)
 }
 
 /*
- * Spoils w->taken; *ret_cnt entries then. false: it is as good as before. Neither end is dropped:
- * what is left would be a sound window.
+ * Spoils w->taken, which has *ret_cnt entries afterwards. Returns false if it is still correct.
+ * Neither end is dropped, since the rest would be a sound window.
  */
 static bool spoil(struct windows *w, enum spoil how, uint32_t *ret_cnt)
 {
@@ -272,7 +272,7 @@ static void strip(struct windows *w, const struct pathprof_branch *branches, uin
 				(struct pathprof_taken){branches[i].from, branches[i].next};
 }
 
-/* Hardware would not show what follows the last taken branch of a torn window. */
+/* Hardware would not show the branches after the last taken branch of a torn window. */
 static void pass_window(void *context, uint32_t rank, const struct pathprof_branch *branches,
 			uint32_t cnt)
 {

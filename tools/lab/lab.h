@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pathprof-lab: the algorithms on recorded streams. What the commands share: reading lines of
- * columns, and saying where one is wrong.
+ * pathprof-lab: the algorithms on recorded streams. The common part of the commands: reading lines
+ * of columns, and saying which line is wrong.
  */
 #ifndef LAB_H
 #define LAB_H
@@ -89,11 +89,11 @@ bool lab_tuple_of(enum lab_tuples tuples, const struct pathprof_trace_event *eve
  */
 #define LAB_STREAM_HANDLERS_MAX 64
 struct lab_paths_feed {
-	struct pathprof_path_settings settings; /* set by the caller, the rest zero */
+	struct pathprof_path_settings settings; /* set by the caller; the rest is zero */
 	struct pathprof_path_stack *stack[LAB_STREAM_HANDLERS_MAX];
 	size_t stack_cnt;
 };
-/* A new stream; what the one before left is forgotten. */
+/* Begins a new stream. Forgets all paths of the stream before. */
 void lab_paths_begin(struct lab_paths_feed *feed);
 void lab_paths_end(struct lab_paths_feed *feed);
 /* true: *ret_path was popped. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What is fed to the algorithms: lines of text, or the events of an exact trace, told apart by how
- * a file begins.
+ * The input of the algorithms: lines of text, or the events of an exact trace. The beginning of a
+ * file says which of the two it is.
  *
  * Workload: files of any size, one pass, events in batches. Everything belongs to the call.
  */
@@ -173,7 +173,7 @@ static void forget(struct lab_paths_feed *f)
 	*top = new_stack(f);
 }
 
-/* A stream that began in the handler does not know the paths of what was interrupted. */
+/* If the stream began in the handler, the paths of the interrupted code are not known. */
 static void leave_handler(struct lab_paths_feed *f)
 {
 	if (f->stack_cnt > 1)

@@ -15,8 +15,8 @@
 #include "base/vector.h"
 #include "../../daemon/shared/outlet_address.h"
 
-#define AWAY_US    UINT64_C(5000000)  /* pathprofd is looked for, and the store looked into */
-#define THERE_US   UINT64_C(30000000) /* only the latter: it says when there is news */
+#define AWAY_US    UINT64_C(5000000)  /* between looks for pathprofd, and into the store */
+#define THERE_US   UINT64_C(30000000) /* between looks into the store while pathprofd is there */
 #define ANSWER_US  UINT64_C(5000000)
 #define CONNECT_S  1 /* the loop stands still meanwhile */
 #define ANSWER_MAX (16u << 20)
@@ -37,7 +37,7 @@ struct pp_inlet {
 	size_t answer_len, answer_room;
 };
 
-/* A local socket connects at once, or waits its turn for a moment where a crowd wants in. */
+/* A local socket connects at once, or waits for its turn for a moment among many clients. */
 static int ask_there(const struct pp_inlet *inlet, const char *question)
 {
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -81,7 +81,7 @@ static int on_news(sd_event_source *source, int fd, uint32_t events, void *conte
 		lose(inlet);
 		turn_again(inlet);
 	}
-	/* its end may have been news, too */
+	/* the end of the connection may have been news, too */
 	inlet->config.on_news(inlet->config.context);
 	return 0;
 }
@@ -99,7 +99,8 @@ static void follow(struct pp_inlet *inlet)
 		lose(inlet);
 }
 
-/* A net below the news: what was written while nobody followed is found by looking. */
+/* Looks at the store in case news was missed: messages may have been written while no connection
+ * was open. */
 static int on_turn(sd_event_source *source, uint64_t now_us, void *context)
 {
 	struct pp_inlet *inlet = context;
@@ -132,7 +133,7 @@ static void end_question(struct pp_inlet *inlet, bool well)
 	inlet->config.on_figures(inlet->config.context, well ? answer : NULL, well ? len : 0);
 }
 
-/* Room for a piece more. */
+/* Makes room for one more piece. */
 static bool make_room(struct pp_inlet *inlet)
 {
 	size_t room = inlet->answer_room ? 2 * inlet->answer_room : 2 * PIECE;

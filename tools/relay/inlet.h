@@ -18,7 +18,8 @@ struct pp_inlet;
 struct pp_inlet_config {
 	const char *database;
 	const char *notes; /* an absolute directory, for pathprofd to know; NULL: not told */
-	/* There may be messages to read: pathprofd said so, or has come, or nobody knows better. */
+	/* There may be messages to read: pathprofd said so, came or went, or it is time to look
+	 * since nobody may have said so. */
 	void (*on_news)(void *context);
 	/* The answer to pp_inlet_ask(), valid during the call; NULL: pathprofd gave none in time.
 	 */
@@ -30,10 +31,10 @@ struct pp_inlet_config {
 int pp_inlet_new(struct pp_inlet **ret_inlet, sd_event *event,
 		 const struct pp_inlet_config *config);
 void pp_inlet_free(struct pp_inlet *inlet);
-/* on_figures follows, from here or later. While an answer is awaited it is for this question too.
- */
+/* on_figures is called, from inside this function or later. If an answer is awaited already, it is
+ * for this question too. */
 void pp_inlet_ask(struct pp_inlet *inlet);
-/* pathprofd is there. */
+/* Whether pathprofd is there. */
 bool pp_inlet_is_up(const struct pp_inlet *inlet);
 
 #endif

@@ -54,7 +54,7 @@ static int print(const char *text)
 	return 1;
 }
 
-/* The exit status, or -1: go on. */
+/* Returns the exit status, or -1 to go on. */
 static int read_options(struct options *options, int argc, char **argv)
 {
 	int option;
@@ -133,7 +133,7 @@ static int fail(const struct pathprof_error *error, int status)
 	return status;
 }
 
-/* Errors that trying again does not mend. */
+/* Errors that another try cannot mend. */
 static bool is_final(int code)
 {
 	switch (code) {

@@ -232,7 +232,7 @@ void pp_metrics_answer(struct pp_metrics *metrics, const char *text, size_t len_
 		slot->waits = false;
 		MHD_resume_connection(slot->connection);
 	}
-	/* by the timer, since run() may have called this function */
+	/* by the timer, since this function may have been called by run() */
 	if (sd_event_source_set_time(metrics->timer, 0) >= 0)
 		sd_event_source_set_enabled(metrics->timer, SD_EVENT_ONESHOT);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The Prometheus endpoint: GET /metrics, text format 0.0.4, by libmicrohttpd on the event loop's
- * own thread (its epoll fd), on loopback unless told otherwise. What it shows is asked for at each
+ * own thread (its epoll fd), on loopback unless told otherwise. The figures are asked for at each
  * request and may come later, so nothing is kept twice; requests that wait meanwhile get the same
  * answer.
  *
@@ -19,7 +19,7 @@
 
 struct pp_metrics;
 
-/* Somebody waits for all metrics: pp_metrics_answer() follows, from inside or later. */
+/* A client waits for all metrics: pp_metrics_answer() is to be called, from inside or later. */
 typedef void pp_metrics_ask_fn(void *context);
 
 struct pp_metrics_config {
@@ -32,9 +32,9 @@ struct pp_metrics_config {
 int pp_metrics_new(struct pp_metrics **ret_metrics, sd_event *event,
 		   const struct pp_metrics_config *config, struct pathprof_error *error);
 void pp_metrics_free(struct pp_metrics *metrics);
-/* To all that wait; the text is copied. */
+/* Sends the text, which is copied, to all clients that wait. */
 void pp_metrics_answer(struct pp_metrics *metrics, const char *text, size_t len_bytes);
-/* The port it listens on: another than asked for only when that was 0. */
+/* The port it listens on, which differs from the one asked for only if that was 0. */
 uint16_t pp_metrics_port(const struct pp_metrics *metrics);
 
 #endif

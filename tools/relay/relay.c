@@ -13,7 +13,8 @@
 #include "relay_state.h"
 #include "tell_failure.h"
 
-/* Whether an alert goes on nobody knows while pathprofd is away: after so long none is said to. */
+/* While pathprofd is away, nobody knows whether an alert still fires: after this time firing alerts
+ * are no longer sent again. */
 #define AWAY_US UINT64_C(60000000)
 
 bool pp_relay_is_wanted(const struct pp_config *config)
@@ -51,7 +52,7 @@ static void take_notes(struct pp_relay *relay)
 		       strerror(-r));
 }
 
-/* Behind every event. */
+/* Called after every event. */
 static int on_after(sd_event_source *source, void *context)
 {
 	struct pp_relay *relay = context;
@@ -75,7 +76,7 @@ static void follow_pathprofd(struct pp_relay *relay)
 		relay->up_us = now_us;
 	relay->was_up = pp_inlet_is_up(relay->inlet);
 	if (relay->was_up) {
-		/* it is told again what fires */
+		/* Alertmanager is told again which alerts fire. */
 		sink->begun &= !relay->forgot;
 		if (relay->forgot)
 			pp_tell_webhook_set_away(sink->tell, false);
@@ -109,7 +110,7 @@ static void on_question(void *context)
 
 /* ---------------------------------------------------------------- setting up */
 
-/* They are read at each try, so they may yet come; but an operator is told now. */
+/* Reports files that cannot be read now. They are read at each try, so they may still appear. */
 static void look_at(const char *setting, const char *path)
 {
 	_cleanup_close_ int fd = -EBADF;
@@ -145,7 +146,7 @@ static int open_webhook(struct pp_relay *relay, const struct pp_config *config,
 	return pp_tell_webhook_new(&relay->sinks[sink].tell, relay->event, &webhook, error);
 }
 
-/* A sink that is not set begins anew when it comes back. */
+/* A sink that is not configured starts anew when it comes back. */
 static void forget_unset(struct pp_relay *relay)
 {
 	for (int i = 0; i < PP_NOTES_SINK_CNT; i++) {

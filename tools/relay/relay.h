@@ -31,7 +31,8 @@ bool pp_relay_is_wanted(const struct pp_config *config);
  */
 int pp_relay_new(struct pp_relay **ret_relay, sd_event *event, const struct pp_config *config,
 		 const char *database, const char *state, struct pathprof_error *error);
-/* Waits wait_ms a sink for what is under way, notes what came of it, and frees. NULL-safe. */
+/* Waits up to wait_ms per sink for deliveries under way, notes their results, and frees.
+ * NULL-safe. */
 void pp_relay_free(struct pp_relay *relay, uint32_t wait_ms);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From the store to the sinks. Each sink is given what comes behind the last message that it has
- * had, as long as it has room; the store is the queue. It is opened for each reading, so that no
- * snapshot of it is held, and a database that was replaced is noticed.
+ * From the store to the sinks. Each sink is given the messages after the last one that it had, as
+ * long as it has room; the store is the queue. It is opened for each reading, so that no snapshot
+ * of it is held, and a database that was replaced is noticed.
  *
- * A sink that is new begins with what fires now, as it has room. One that has told before and sends
- * again what fires learns of that after a start.
+ * A new sink begins with the alerts that fire now, as it has room. After a start, a sink that
+ * repeats firing alerts is given those that it sent before.
  */
 #include "relay_state.h"
 
@@ -42,9 +42,9 @@ int64_t pp_relay_settled(const struct pp_relay_sink *sink)
 
 struct feeding {
 	struct pp_relay_sink *sink;
-	enum pathprof_alert_change fired; /* what one that fires is told as */
+	enum pathprof_alert_change fired; /* the change as which a firing alert is given */
 	uint32_t room;
-	int64_t until; /* id of the last one to give that was told before */
+	int64_t until; /* id of the last message that was sent before and is to be given */
 	bool more;
 };
 
@@ -71,7 +71,7 @@ static void give(const struct feeding *feeding, const struct pathprof_message_ro
 		      });
 }
 
-/* 1: there is no room for it. */
+/* Returns 1 if there is no room for it. */
 static int give_next(struct feeding *feeding, const struct pathprof_message_row *row)
 {
 	if (!feeding->room) {
@@ -84,7 +84,7 @@ static int give_next(struct feeding *feeding, const struct pathprof_message_row 
 	return 0;
 }
 
-/* It was told before that this fires. */
+/* Gives a firing alert that the sink reported before. */
 static int take_same(void *context, const struct pathprof_message_row *row)
 {
 	const struct feeding *feeding = context;
@@ -109,13 +109,13 @@ static int take_message(void *context, const struct pathprof_message_row *row)
 	int64_t before = sink->fed;
 	int r = give_next(feeding, row);
 
-	/* ids have no gap but for what retention has taken away */
+	/* ids have no gaps except where retention removed messages */
 	if (r == 0)
 		sink->missed += (uint64_t)(row->id - before - 1);
 	return r;
 }
 
-/* A new sink gets the alerts that fire, until it has had all. */
+/* Gives a new sink the firing alerts, until it has had all of them. */
 static int feed_firing(struct pp_relay_sink *sink, struct pathprof_store *store,
 		       struct pathprof_error *error)
 {
@@ -142,7 +142,7 @@ static int begin_sink(struct pp_relay_sink *sink, int64_t told, int64_t newest,
 		r = pathprof_store_firing(store, take_same, &same, error);
 	}
 	sink->begun = r == 0;
-	/* what it was given and has not told yet is not given again */
+	/* messages that it was given before and has not sent yet are not given again */
 	if (sink->fed < told)
 		sink->fed = told;
 	return r;
@@ -164,8 +164,8 @@ static int feed_sink(struct pp_relay_sink *sink, struct pathprof_store *store,
 
 /* ---------------------------------------------------------------- the store */
 
-/* Ids of another store mean nothing here: all that this one has is told, and of what fired before
- * nothing is known any more. */
+/* Ids of another store mean nothing here: all messages of this one are sent, and the alerts that
+ * fired before are forgotten. */
 static void begin_anew(struct pp_relay *relay)
 {
 	struct pp_tell *alertmanager = relay->sinks[PP_NOTES_ALERTMANAGER].tell;
@@ -182,7 +182,7 @@ static void begin_anew(struct pp_relay *relay)
 		pp_tell_webhook_forget(alertmanager);
 }
 
-/* The database was put back to an earlier state: its ids begin again there. */
+/* The database was put back to an earlier state, so ids continue from there. */
 static void go_back(struct pp_relay *relay, int64_t newest)
 {
 	for (int i = 0; i < PP_NOTES_SINK_CNT; i++) {

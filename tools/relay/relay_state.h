@@ -12,11 +12,11 @@
 
 struct pp_relay_sink {
 	struct pp_tell *tell; /* NULL: not configured */
-	bool begun;           /* it knows what fired before */
-	bool has_more;        /* the store has messages that it had no room for */
+	bool begun;           /* it was given the alerts that fired before */
+	bool has_more;        /* the store has messages for which the sink had no room */
 	int64_t fed;          /* id of the last message of the store that it was given */
-	int64_t start;        /* of a new one: up to this id it is given only what fires */
-	uint64_t missed;      /* messages that went from the store before it could take them */
+	int64_t start;        /* of a new sink: up to this id it gets only firing alerts */
+	uint64_t missed;      /* messages that retention removed before the sink could take them */
 };
 
 struct pp_relay {
@@ -28,23 +28,23 @@ struct pp_relay {
 	struct pp_notes notes;
 	bool notes_differ; /* from those on the disk */
 	struct pp_relay_sink sinks[PP_NOTES_SINK_CNT];
-	sd_event_source *after; /* behind every event: what has become of the messages */
-	bool forgot;            /* pathprofd was away for so long that nothing is said to fire */
-	bool was_up;            /* pathprofd, when it was looked for last */
+	sd_event_source *after; /* called after every event: notes the results of messages */
+	bool forgot;            /* pathprofd was away so long that firing alerts were forgotten */
+	bool was_up;            /* whether pathprofd was there at the last look */
 	uint64_t up_us;         /* CLOCK_MONOTONIC when it was there last */
 	struct pp_log_seen store_trouble, notes_trouble;
-	char status[1024]; /* what systemd was told last */
+	char status[1024]; /* the last status sent to systemd */
 };
 
 /* relay_feed.c */
 /* Reads the store into the sinks that have room. */
 void pp_relay_feed(struct pp_relay *relay);
-/* Id up to which the sink is done with every message. */
+/* The id up to which the sink is done with every message. */
 int64_t pp_relay_settled(const struct pp_relay_sink *sink);
-/* It has room again for a good part of what it had none for. */
+/* Whether it has room for a good part of the messages that had none. */
 bool pp_relay_is_hungry(const struct pp_relay_sink *sink);
 
-/* relay_tell.c: what the relay says of itself. */
+/* relay_tell.c: the relay's own status. */
 void pp_relay_status(struct pp_relay *relay);
 /* The endpoint's answer: pathprofd's figures, or NULL, and the relay's own. */
 void pp_relay_figures(struct pp_relay *relay, const char *text, size_t len_bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sinks of pathprof-relay: programs, and whatever is reached by HTTP. See
- * daemon/shared/tell.h for what they have in common. Messages come in the order of their ids.
+ * The sinks of pathprof-relay: programs, and receivers of HTTP requests. See daemon/shared/tell.h
+ * for what they have in common. Messages come in the order of their ids.
  */
 #ifndef PP_SINKS_H
 #define PP_SINKS_H
@@ -14,7 +14,7 @@
 /*
  * Runs `command` (words between blanks, the first an absolute path; no shell, no quoting) with the
  * JSON on standard input, one at a time, in the order told, at most timeout_ms each (then killed
- * with its group). What fails is tried three times in all. 256 messages wait at most.
+ * with its group). A failing message is tried three times in all. 256 messages wait at most.
  */
 struct pp_tell_exec_config {
 	const char *command;
@@ -42,9 +42,9 @@ struct pp_tell_webhook_config {
 };
 int pp_tell_webhook_new(struct pp_tell **ret_tell, sd_event *event,
 			const struct pp_tell_webhook_config *config, struct pathprof_error *error);
-/* For an Alertmanager: sends nothing again that was told; messages not told yet stay. */
+/* For an Alertmanager: stops repeating alerts that were sent; messages not sent yet stay. */
 void pp_tell_webhook_forget(struct pp_tell *tell);
-/* The same, and while it is away: what is told from here on is not sent again either. */
+/* The same; and while pathprofd is away, alerts sent from here on are not repeated either. */
 void pp_tell_webhook_set_away(struct pp_tell *tell, bool away);
 
 /* For the endpoint: pathprof_tell_*, by sink; cnt may be 0. */
@@ -57,12 +57,12 @@ void pp_tell_metrics(struct pp_tell *const *tells, size_t cnt, FILE *to);
  */
 /* {labels, annotations, startsAt, and of a resolved one endsAt}; NULL: out of memory. */
 json_t *pp_alertmanager_alert(const struct pp_tell_message *message, const char *host);
-/* Until when it holds unless told again; wall_ns: CLOCK_REALTIME. */
+/* Sets the time until which the alert holds unless sent again. wall_ns: CLOCK_REALTIME. */
 int pp_alertmanager_set_end(json_t *alert, int64_t wall_ns);
 
 /*
- * tell_hook.c: starting the alert hook: a program of the operator's, which must not become what the
- * relay is. It gets a process group of its own, the three descriptors it is given, PATH for its
+ * tell_hook.c: starting the alert hook: a program of the operator's, which must not get the relay's
+ * privileges. It gets a process group of its own, the three descriptors it is given, PATH for its
  * environment, the default of every signal, the ordinary place in the queue when memory runs out,
  * and no capability: neither inherited (systemd gives the service ambient ones) nor to be had by
  * executing a program (no_new_privs). Its user, groups and resource limits are the relay's.

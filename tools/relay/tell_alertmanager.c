@@ -23,7 +23,8 @@ static json_t *time_json(int64_t wall_ns)
 	return json_sprintf("%s.%03dZ", text, (int)(wall_ns % NS_PER_S / 1000000));
 }
 
-/* Alertmanager takes an empty label as none; nor is text that is not UTF-8 JSON. */
+/* Leaves out an empty text, since an empty label is none to Alertmanager; replaces one that is not
+ * UTF-8, which JSON cannot hold. */
 static void add_text(json_t *to, const char *name, const char *value)
 {
 	json_t *text;
@@ -63,7 +64,7 @@ static void write_path(FILE *to, json_t *path)
 	fputc('\n', to);
 }
 
-/* The paths that changed, one a line. */
+/* The paths that changed, one in each line. */
 static char *paths_of(const struct pp_tell_message *message)
 {
 	json_t *all = message->json ? json_loads(message->json, 0, NULL) : NULL;

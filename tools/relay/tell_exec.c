@@ -2,11 +2,11 @@
 /*
  * Telling by a program: each message runs the hook once, the JSON on its standard input. The JSON
  * lies in a memory file, so there is nothing to write while the hook runs and no hook that does not
- * read can hold us up. Of what it prints the first line of standard error is kept for the log when
- * it fails; the rest is read and thrown away, a bounded piece a turn of the loop.
+ * read can hold us up. The first line of its standard error is kept for the log in case it fails;
+ * the rest is read and thrown away, a bounded piece a turn of the loop.
  *
  * The hook's end is seen by a pidfd. While the stepper holds a child, its pidfd may be readable
- * before there is a status to reap: then it is asked again a little later.
+ * before there is a status to reap: then waitid() is tried again a little later.
  *
  * Workload: a few messages an hour. One owner, the event loop.
  */
@@ -49,20 +49,20 @@ struct exec {
 	struct {
 		char *json;
 		int64_t id;
-	} queue[QUEUE_MAX]; /* a ring; its first is the one under way */
+	} queue[QUEUE_MAX]; /* a ring; its first is under way */
 	uint32_t first, queued_cnt;
 	int64_t newest;      /* id of the last message taken in */
-	uint32_t failed_cnt; /* tries of the first */
+	uint32_t failed_cnt; /* failed tries of the first message */
 	struct pp_tell_stats stats;
 	struct pp_tell_failure failure;
 
-	pid_t child; /* 0: none runs */
+	pid_t child; /* 0: none is running */
 	int pidfd, output;
 	bool overtime;
 	uint64_t deadline_us;
 	char said[SAID_MAX + 1]; /* a string */
 	size_t said_len;
-	bool said_line; /* all of its first line */
+	bool said_line; /* the whole first line was read */
 	/* timer: the hook's time, or the pause before the next try */
 	sd_event_source *timer, *child_source, *output_source;
 };
@@ -84,7 +84,7 @@ static void set_timer(struct exec *exec, uint64_t after_us)
 
 /* ---------------------------------------------------------------- what it prints */
 
-/* The beginning of the first line, without what a terminal would obey. */
+/* Keeps the beginning of the first line, without characters that control a terminal. */
 static void keep(struct exec *exec, const char *text, size_t len_bytes)
 {
 	for (size_t i = 0; i < len_bytes && !exec->said_line; i++) {
@@ -96,7 +96,7 @@ static void keep(struct exec *exec, const char *text, size_t len_bytes)
 	}
 }
 
-/* Whether more may come. */
+/* Reads output. Returns whether more may come. */
 static bool hear(struct exec *exec)
 {
 	char text[TURN_BYTES];
@@ -177,7 +177,7 @@ static void next(struct exec *exec)
 						 : 0);
 }
 
-/* false: it cannot be reaped yet. */
+/* Returns false if the child cannot be reaped yet. */
 static bool reap(struct exec *exec)
 {
 	siginfo_t info = {.si_pid = 0};
@@ -188,7 +188,7 @@ static bool reap(struct exec *exec)
 		return false;
 	well = info.si_code == CLD_EXITED && info.si_status == 0;
 	if (!well) {
-		/* its end may be told before its words are */
+		/* its end may be seen before its output is */
 		hear(exec);
 		note_end(exec, &info);
 	}
@@ -293,7 +293,8 @@ static void start(struct exec *exec)
 	next(exec);
 }
 
-/* Its time is up, or it can be reaped by now, or the pause is over. */
+/* Runs when the hook's time is up, when another try to reap it is due, or when the pause is
+ * over. */
 static int on_timer(sd_event_source *source, uint64_t now_us, void *context)
 {
 	struct exec *exec = context;
@@ -353,7 +354,7 @@ static void exec_stats(struct pp_tell *tell, struct pp_tell_stats *ret_stats)
 	ret_stats->settled = exec->queued_cnt ? exec->queue[exec->first].id - 1 : exec->newest;
 }
 
-/* Without the event loop: until the hook has ended or the time is up. */
+/* Waits without the event loop until the hook has ended or the time is up. */
 static void await_child(struct exec *exec, uint64_t until_us)
 {
 	while (exec->child && pp_tell_now_us() < until_us) {
@@ -362,7 +363,7 @@ static void await_child(struct exec *exec, uint64_t until_us)
 
 		if (reap(exec))
 			return;
-		/* a short sleep that output breaks off; once it has ended, it is only a sleep */
+		/* output interrupts this short sleep; once output has ended, nothing does */
 		if (poll(ends, 1, 10) > 0 && read(exec->output, text, sizeof(text)) <= 0)
 			poll(NULL, 0, 10);
 	}

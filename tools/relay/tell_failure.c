@@ -15,7 +15,8 @@ void pp_tell_failure_note(struct pp_tell_failure *failure, const char *format, .
 	va_start(arguments, format);
 	vsnprintf(failure->why, sizeof(failure->why), format, arguments);
 	va_end(arguments);
-	/* a line end would begin another of systemd's, and ';' ends a sink's account */
+	/* a newline would begin another assignment of systemd's, and ';' ends a sink's part of the
+	 * status */
 	for (char *c = failure->why; *c; c++)
 		if (*c < ' ' || *c > '~' || *c == ';')
 			*c = '?';
@@ -40,7 +41,8 @@ uint64_t pp_tell_pause_us(uint64_t first_us, uint64_t most_us, uint32_t failed_c
 		pause_us *= 2;
 	if (pause_us > most_us)
 		pause_us = most_us;
-	/* early at boot there may be none: then no spread, which only costs the receiver */
+	/* early at boot there may be no random numbers: then the pause is not spread, which only
+	 * costs the receiver */
 	if (getrandom(&chance, sizeof(chance), GRND_NONBLOCK) != (ssize_t)sizeof(chance))
 		return pause_us;
 	return pause_us - chance % (pause_us / 2 + 1);

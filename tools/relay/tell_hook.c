@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Starting the alert hook: see sinks.h. The relay has threads (libcurl's), so between fork() and
- * execve() there are system calls only. What goes wrong there comes back through a pipe that
- * execve() closes. Source: capabilities(7), "Transformation of capabilities during execve()".
+ * execve() there are system calls only. Errors there come back through a pipe that execve() closes.
+ * Source: capabilities(7), "Transformation of capabilities during execve()".
  */
 #include "sinks.h"
 
@@ -33,7 +33,7 @@ static void default_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The service is spared when memory runs out; what it starts need not be. */
+/* Only the service is protected when memory runs out, not the programs that it starts. */
 static void be_ordinary(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -63,8 +63,9 @@ static bool drop_rights(void)
 }
 
 /*
- * Nothing else stays open. The report's end and the null device may be any of those that are
- * replaced, so the latter takes its place before REPORT_FD is taken.
+ * Makes input, /dev/null and output the standard descriptors and report REPORT_FD, and closes all
+ * others. report and null may have any of these numbers, so report is copied beyond them first, and
+ * null takes its place before REPORT_FD is replaced.
  */
 static bool take_descriptors(int input, int output, int report)
 {

@@ -41,7 +41,7 @@ bool pp_tell_http_busy(const struct pp_tell_http *http)
 
 static const char *why_of(struct pp_tell_http *http, CURLcode code)
 {
-	/* libcurl does not say which file */
+	/* libcurl does not say which file it was */
 	if (code == CURLE_SSL_CACERT_BADFILE && http->ca_file)
 		snprintf(http->why, sizeof(http->why), "no certificates can be read from %s",
 			 http->ca_file);
@@ -54,7 +54,7 @@ static void finish(struct pp_tell_http *http, CURLcode code)
 	curl_off_t retry_after_s = 0;
 	_cleanup_free_ char *body = http->body;
 
-	/* once a byte of its body has come the answer has a status, however the rest of it ends */
+	/* once a byte of the body has come, the answer has a status, even if the rest fails */
 	if (code == CURLE_OK || http->answered_bytes)
 		curl_easy_getinfo(http->easy, CURLINFO_RESPONSE_CODE, &reply.status);
 	curl_easy_getinfo(http->easy, CURLINFO_RETRY_AFTER, &retry_after_s);
@@ -67,7 +67,7 @@ static void finish(struct pp_tell_http *http, CURLcode code)
 	http->fn(http->context, &reply);
 }
 
-/* Not from inside libcurl's own callbacks: what is over is taken out here. */
+/* Handles finished requests. Not to be called from libcurl's own callbacks. */
 static void collect(struct pp_tell_http *http)
 {
 	CURLMsg *message;
@@ -139,7 +139,8 @@ static int curl_wants_timer(CURLM *multi, long after_ms, void *context)
 	return sd_event_source_set_enabled(http->timer, SD_EVENT_ONESHOT) < 0 ? -1 : 0;
 }
 
-/* What a receiver answers is of no use to us, and not all of it is even read. */
+/* Discards the answer's body, which is of no use to us, and stops reading after ANSWER_MAX
+ * bytes. */
 static size_t take_answer(char *data, size_t one, size_t len_bytes, void *context)
 {
 	struct pp_tell_http *http = context;
@@ -150,7 +151,7 @@ static size_t take_answer(char *data, size_t one, size_t len_bytes, void *contex
 
 /* ---------------------------------------------------------------- posting */
 
-/* The token, without the blanks at its end. */
+/* Reads the token, without blanks at its end. */
 static int read_token(const char *path, char token[static TOKEN_MAX + 1])
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -166,7 +167,7 @@ static int read_token(const char *path, char token[static TOKEN_MAX + 1])
 	while (n > 0 && (unsigned char)token[n - 1] <= ' ')
 		n--;
 	token[n] = '\0';
-	/* a line end in it would begin another header */
+	/* a newline in it would begin another header */
 	for (ssize_t i = 0; i < n; i++)
 		if ((unsigned char)token[i] <= ' ' || token[i] == 127)
 			return -EBADMSG;
@@ -238,7 +239,7 @@ static int set_options(struct pp_tell_http *http, const struct pp_tell_http_conf
 	SET(CURLOPT_USERAGENT, "pathprof-relay/" PATHPROF_VERSION);
 	SET(CURLOPT_TIMEOUT_MS, (long)config->timeout_ms);
 	SET(CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
-	/* a few messages an hour: a connection kept would be stale */
+	/* a kept connection would be stale: there are a few messages an hour */
 	SET(CURLOPT_FORBID_REUSE, 1L);
 	SET(CURLOPT_WRITEFUNCTION, take_answer);
 	SET(CURLOPT_WRITEDATA, http);
@@ -262,7 +263,7 @@ static int open_multi(struct pp_tell_http *http)
 {
 	http->multi = curl_multi_init();
 	http->easy = curl_easy_init();
-	/* none of these: the answer to a long body would first be waited for */
+	/* without "Expect: 100-continue", to which a long body would first await an answer */
 	http->headers = curl_slist_append(NULL, "Expect:");
 	if (!http->multi || !http->easy || !http->headers ||
 	    !curl_slist_append(http->headers, "Content-Type: application/json"))

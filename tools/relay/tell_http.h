@@ -30,14 +30,14 @@ struct pp_tell_http_reply {
 	const char *why;
 };
 
-/* The post is over, well or not; may post the next. */
+/* The post is over, with or without success. May post the next. */
 typedef void pp_tell_http_fn(void *context, const struct pp_tell_http_reply *reply);
 
 /* -EINVAL: not an http or https URL; -ENOMEM. */
 int pp_tell_http_new(struct pp_tell_http **ret_http, sd_event *event,
 		     const struct pp_tell_http_config *config, pp_tell_http_fn *fn, void *context,
 		     struct pathprof_error *error);
-/* Breaks off what is under way; fn is not called. NULL-safe. */
+/* Breaks off the post under way; fn is not called. NULL-safe. */
 void pp_tell_http_free(struct pp_tell_http *http);
 bool pp_tell_http_busy(const struct pp_tell_http *http);
 /*

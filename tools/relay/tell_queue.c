@@ -21,12 +21,12 @@ struct pp_tell_entry {
 	json_t *alert;
 	char *rule, *binary, *container;
 	bool firing;
-	uint64_t again_us; /* firing, and told: when it is due again */
+	uint64_t again_us; /* if it fires and was sent: when it is due again */
 
-	bool due, sent;              /* sent: in the request under way */
-	uint32_t untold_cnt, failed; /* messages in it that nobody has taken; tries */
-	uint32_t sent_cnt;           /* of the untold those in the request under way */
-	int64_t untold_id;           /* of the untold the first, or one before it */
+	bool due, sent;              /* sent: it is in the request under way */
+	uint32_t untold_cnt, failed; /* its messages that nobody has taken; failed tries */
+	uint32_t sent_cnt;           /* those of the untold that are in the request under way */
+	int64_t untold_id;           /* id of the first of the untold, or of one before it */
 };
 
 /* ---------------------------------------------------------------- entries */
@@ -103,7 +103,8 @@ static int add_named(struct pp_tell_queue *queue, const struct pp_tell_message *
 	return 0;
 }
 
-/* What Alertmanager knows an alert by stays as it was told first, whatever has changed since. */
+/* Keeps the labels and startsAt with which the alert was told before, whatever has changed since:
+ * Alertmanager knows it by them. */
 static void keep_labels(json_t *alert, const json_t *told)
 {
 	json_t *labels = json_object_get(told, "labels");
@@ -181,7 +182,7 @@ static void mark_sent(struct pp_tell_entry *entry)
 	entry->sent_cnt = entry->untold_cnt;
 }
 
-/* All that are due, so many at a time. NULL: out of memory. */
+/* Returns a request with the alerts that are due, at most BATCH_MAX. NULL: out of memory. */
 static char *batch(struct pp_tell_queue *queue)
 {
 	int64_t end_ns = pp_realtime_ns() + (int64_t)queue->resend_us * 1000 * RESENDS_TO_END;
@@ -222,7 +223,7 @@ static void give_up(struct pp_tell_queue *queue, struct pp_tell_entry *entry, ui
 	entry->failed = 0;
 }
 
-/* The receiver has taken it, or never will. False: nothing is left of it. */
+/* The receiver has taken it, or never will. Returns false if the entry is to be removed. */
 static bool settle(struct pp_tell_queue *queue, struct pp_tell_entry *entry, bool taken)
 {
 	uint32_t cnt = entry->sent_cnt;
@@ -235,7 +236,7 @@ static bool settle(struct pp_tell_queue *queue, struct pp_tell_entry *entry, boo
 		give_up(queue, entry, cnt);
 	}
 	entry->sent_cnt = 0;
-	/* it has changed since it was sent */
+	/* the alert has changed since it was sent */
 	if (!entry->sent)
 		return true;
 	entry->sent = false;
@@ -325,7 +326,7 @@ void pp_tell_queue_forget_told(struct pp_tell_queue *queue)
 
 		if (entry->untold_cnt)
 			continue;
-		/* in the request under way: it goes with that */
+		/* an entry in the request under way is removed with that */
 		entry->firing = false;
 		if (!entry->sent)
 			remove_entry(queue, i);

@@ -7,7 +7,7 @@
  *                   one that fires stays, and is due again every resend_us; one that has resolved
  *                   leaves when that was taken
  *
- * A message that nobody takes is tried again: without end for alerts, 32 times for a JSON message,
+ * A message that is not taken is tried again: without end for alerts, 32 times for a JSON message,
  * so that none holds up the rest for ever.
  *
  * Workload: a few messages an hour, hundreds at once when a fleet rolls out; entries are looked
@@ -32,7 +32,7 @@ struct pp_tell_queue {
 	uint32_t entry_cnt, entry_max;
 	struct pp_tell_stats stats; /* told and dropped */
 	int64_t newest;             /* id of the last message taken in */
-	bool away;                  /* whether alerts go on nobody knows: each is told once */
+	bool away;                  /* nobody knows whether alerts still fire: each is sent once */
 };
 
 /* -ENOMEM. Released either way. */
@@ -44,22 +44,24 @@ void pp_tell_queue_release(struct pp_tell_queue *queue);
 /* -ENOBUFS, -ENOMEM: dropped, and counted. */
 int pp_tell_queue_add(struct pp_tell_queue *queue, const struct pp_tell_message *message);
 
-/* The body of the next request, of what is due (there is some), which is in it until settled or
- * put back. The caller's; NULL: out of memory. */
+/* Returns the body of the next request, with the entries that are due (at least one), which belong
+ * to it until settled or put back. Caller frees. NULL: out of memory. */
 char *pp_tell_queue_body(struct pp_tell_queue *queue);
-/* The receiver has taken what went out, or never will. */
+/* The receiver has taken the request, or never will. */
 void pp_tell_queue_settle(struct pp_tell_queue *queue, bool taken);
-/* Back among those that are due, but for messages that have been tried often enough. */
+/* Makes the request's entries due again, except for messages that were tried too often,
+ * which are dropped. */
 void pp_tell_queue_put_back(struct pp_tell_queue *queue);
 
 bool pp_tell_queue_any_due(const struct pp_tell_queue *queue);
-/* Messages whose time has come are due; of the others, UINT64_MAX or when the next will be. */
+/* Makes firing alerts due again whose time has come. Returns when the next will be, or UINT64_MAX.
+ */
 uint64_t pp_tell_queue_renew(struct pp_tell_queue *queue, uint64_t now_us);
-/* Messages that nobody has taken yet. */
+/* The number of messages that nobody has taken yet. */
 uint32_t pp_tell_queue_untold(const struct pp_tell_queue *queue);
-/* Id up to which all are told or dropped. */
+/* The id up to which all messages are sent or dropped. */
 int64_t pp_tell_queue_settled(const struct pp_tell_queue *queue);
-/* Alerts that fire and were told are forgotten. */
+/* Forgets alerts that fire and were sent. */
 void pp_tell_queue_forget_told(struct pp_tell_queue *queue);
 
 #endif

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Telling by HTTP, to an Alertmanager or to anything that takes JSON: what waits is in
- * tell_queue.h.
+ * Telling by HTTP, to an Alertmanager or to anything that takes JSON: the queue is in tell_queue.h.
  *
- * One request at a time. After a failure all wait, longer each time. A receiver that refuses what
- * it was sent (most of 4xx) would refuse it again: that message is given up. One that cannot be
- * reached or may yet be set right (5xx, 401, 403, 404, 408, 429) is tried again.
+ * One request at a time. After a failure all wait, longer each time. A receiver that refuses a
+ * message (most of 4xx) would refuse it again: that message is given up. If the receiver cannot be
+ * reached, or may yet be set right (5xx, 401, 403, 404, 408, 429), it is tried again.
  *
  * One owner, the event loop.
  */
@@ -55,7 +54,7 @@ static void pause_after_failure(struct webhook *hook, uint32_t retry_after_s)
 	hook->wait_until_us = pp_tell_now_us() + (asked_us > pause_us ? asked_us : pause_us);
 }
 
-/* For the account of this sink; log_reply() tells the log. */
+/* Keeps the failure for the status of this sink; log_reply() writes the log. */
 static void note_failure(struct webhook *hook, const struct pp_tell_http_reply *reply)
 {
 	if (reply->status)
@@ -84,7 +83,7 @@ static bool refused(long status)
 	}
 }
 
-/* The first of failures in a row, and the end of them. */
+/* Logs the first failure in a row, and the end of failures. */
 static void log_reply(const struct webhook *hook, const struct pp_tell_http_reply *reply)
 {
 	const char *name = hook->tell.ops->name;
@@ -165,7 +164,7 @@ static void wake_at(struct webhook *hook, uint64_t at_us)
 		sd_event_source_set_enabled(hook->timer, SD_EVENT_ONESHOT);
 }
 
-/* Never sends itself: the timer does, so that a failure at once is no recursion. */
+/* Sets the timer, which sends: so a failure at once does not lead to recursion. */
 static void schedule(struct webhook *hook)
 {
 	uint64_t next_us;

@@ -55,7 +55,8 @@ static int write_batch(struct trace_collector *collector, uint32_t type)
 	return r;
 }
 
-/* In the order of the types: what a later one refers to comes first. */
+/* Writes them in the order of the types, so that a definition comes before those that refer to
+ * it. */
 static int write_definitions(struct trace_collector *collector)
 {
 	int r = 0;
@@ -65,7 +66,7 @@ static int write_definitions(struct trace_collector *collector)
 	return r;
 }
 
-/* The new bytes of the batch, to be filled in. */
+/* Adds len_bytes to the batch, for the caller to fill in. */
 static int extend(struct trace_batch *batch, size_t len_bytes, uint8_t **ret_bytes)
 {
 	if (pp_reserve(&batch->bytes, batch->len_bytes + len_bytes, &batch->size) < 0)
@@ -112,7 +113,7 @@ static void count(struct trace_totals *totals, uint32_t type)
 	totals->exec_cnt += type == PATHPROF_TRACE_EXECS;
 }
 
-/* Counting needs only the modules of a process's records. */
+/* For counting, only the modules of a process's records are needed. */
 static int take_module(struct trace_counts *counts, const uint8_t *ring, uint64_t at,
 		       const struct trace_definition *head)
 {
@@ -161,7 +162,7 @@ static int take_ring(struct trace_collector *collector, uint32_t index)
 {
 	struct trace_process_slot *slot = &collector->share->processes[index];
 	const uint8_t *ring = trace_share_definitions(collector->share, index);
-	/* Pairs with the writer's release: the records before the count are there. */
+	/* Pairs with the writer's release: the records counted are complete. */
 	uint64_t end = __atomic_load_n(&slot->written_bytes, __ATOMIC_ACQUIRE);
 	uint64_t at = slot->taken_bytes;
 	int r = 0;
@@ -187,7 +188,7 @@ static int take_ring(struct trace_collector *collector, uint32_t index)
 
 static bool process_used(const struct trace_process_slot *slot)
 {
-	/* Pairs with the writer's release: what the slot says is complete. */
+	/* Pairs with the writer's release: the members of the slot are complete. */
 	return __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) == TRACE_LIVE;
 }
 
@@ -214,7 +215,7 @@ static int take_words(struct trace_collector *collector, uint32_t index, uint64_
 		.first_word = slot->taken_cnt,
 		.raw_bytes = (uint32_t)(cnt * sizeof(*words)),
 	};
-	/* After the words were seen: all that they name is in the rings by now. */
+	/* The words were counted first, so the rings have all definitions that the words need. */
 	int r = take_definitions(collector);
 
 	if (r == 0)
@@ -227,14 +228,14 @@ static int take_words(struct trace_collector *collector, uint32_t index, uint64_
 	return r;
 }
 
-/* rest: also less than a chunk. A chunk never goes around the ring's end. */
+/* rest: takes less than a chunk as well. A chunk never wraps around the ring's end. */
 static int take_slot(struct trace_collector *collector, uint32_t index, bool rest)
 {
 	struct trace_slot *slot = &collector->share->slots[index];
 	int r = 0;
 
 	while (r == 0) {
-		/* Pairs with the writer's release: the words before the count are there. */
+		/* Pairs with the writer's release: the words counted are complete. */
 		uint64_t cnt = __atomic_load_n(&slot->word_cnt, __ATOMIC_ACQUIRE) - slot->taken_cnt;
 
 		if (cnt == 0 || (cnt < TRACE_CHUNK_WORDS && !rest))
@@ -345,7 +346,7 @@ static int end_process(struct trace_collector *collector, uint32_t index)
 	return r;
 }
 
-/* A process that is gone already has no pidfd. */
+/* A process that has ended already has no pidfd. */
 static bool process_ended(struct trace_collector *collector, uint32_t index)
 {
 	int *fd = &collector->pidfds[index];

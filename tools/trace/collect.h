@@ -18,13 +18,13 @@
 #include "share.h"
 #include "writer.h"
 
-/* Definitions of one type that are not written yet. */
+/* Definitions of one type that wait to be written. */
 struct trace_batch {
 	uint8_t *bytes;
 	size_t len_bytes, size;
 };
 
-/* What pathprof-trace says at the end. */
+/* Totals, which pathprof-trace prints at the end. */
 struct trace_totals {
 	uint64_t word_cnt;
 	uint32_t stream_cnt, process_cnt, exec_cnt, block_cnt;
@@ -35,7 +35,7 @@ struct trace_collector {
 	struct trace_share *share;
 	struct trace_writer *writer;                      /* NULL: paths are counted instead, in: */
 	struct trace_counts *counts;                      /* else NULL */
-	const char *program;                              /* that is run, of counts */
+	const char *program;                              /* the program that is run, for counts */
 	struct trace_batch batches[PATHPROF_TRACE_INDEX]; /* by type */
 	int pidfds[TRACE_PROCESS_CNT];                    /* -1: none */
 	struct trace_totals totals;
@@ -46,13 +46,14 @@ void trace_collector_init(struct trace_collector *collector, struct trace_share 
 			  struct trace_writer *writer, struct trace_counts *counts,
 			  const char *program);
 void trace_collector_release(struct trace_collector *collector);
-/* Takes what is there: of live threads whole chunks only. 0, or the writer's -errno. */
+/* Takes the words and definitions in the rings; of live threads, whole chunks only. Returns 0, or
+ * the writer's -errno. */
 int trace_collect(struct trace_collector *collector);
-/* Everything, when no process writes any more. */
+/* Takes everything, once no process writes any more. */
 int trace_collect_rest(struct trace_collector *collector);
 /* Whether a process other than those that executed something else still runs. */
 bool trace_collect_alive(const struct trace_collector *collector);
-/* SIGKILL to every process traced. */
+/* Sends SIGKILL to every traced process. */
 void trace_collect_kill(const struct trace_collector *collector);
 
 #endif

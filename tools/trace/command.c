@@ -105,7 +105,7 @@ static size_t word_cnt(char *const *argv)
 	return cnt;
 }
 
-/* before: up to two words put in front, in place of argv[0], which becomes script. */
+/* before: up to two words to put in front. argv[0] is replaced by script. */
 static int replace_words(struct trace_command *command, const char *const *before,
 			 size_t before_cnt, const char *script)
 {
@@ -129,7 +129,8 @@ static int replace_words(struct trace_command *command, const char *const *befor
 	return 0;
 }
 
-/* The kernel's rule: an interpreter and at most one argument, the rest of the line. */
+/* Follows the kernel's rule: an interpreter and at most one argument, which is the rest of the
+ * line. */
 static int use_interpreter(struct trace_command *command, char *line, struct pathprof_error *error)
 {
 	char script[PATH_MAX];
@@ -157,7 +158,7 @@ static int use_interpreter(struct trace_command *command, char *line, struct pat
 	return 0;
 }
 
-/* 1: it is a program; 0: a script, the command is now its interpreter's. */
+/* Returns 1 for a program; 0 for a script, when the command is changed to its interpreter's. */
 static int look_at(struct trace_command *command, struct pathprof_error *error)
 {
 	char head[HEAD_BYTES + 1] = "";

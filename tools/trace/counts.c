@@ -14,7 +14,7 @@
 
 #define PROFILE_MAX_BYTES ((size_t)4 << 30)
 #define PATH_LENGTH_MAX   32
-/* Ids are given one after the other: one far off was written over. */
+/* Ids are assigned in sequence, so one far beyond was overwritten by the program. */
 #define MODULE_ID_MAX (1u << 24)
 
 struct trace_counts_module {
@@ -93,7 +93,7 @@ int trace_counts_module(struct trace_counts *counts, const struct pathprof_trace
 
 /* ---------------------------------------------------------------- one process */
 
-/* The arena of a process on its way into the counts. The program may have written over it. */
+/* The arena of a process while it is added to the counts. The program may have overwritten it. */
 struct taking {
 	struct trace_counts *counts;
 	const struct trace_arena *arena;
@@ -124,7 +124,7 @@ static int take_piece(struct taking *t, uint32_t node, uint32_t length, uint32_t
 	return 0;
 }
 
-/* A path that ran only where no window shows it whole stands there with a count of 0. */
+/* A path that ran only where no window could show it whole is stored with a count of 0. */
 static void take_path(struct taking *t, uint32_t node, uint32_t length, uint32_t outcomes)
 {
 	const struct trace_node *n = &t->arena->nodes[node];
@@ -235,7 +235,7 @@ int trace_counts_take(struct trace_counts *counts, const struct trace_arena *are
 	uint32_t root_cnt = arena->root_cnt;
 	int r = 0;
 
-	/* It ended before it counted anything. */
+	/* The process ended before it counted anything. */
 	if (!t.node_cnt)
 		return 0;
 	if (t.node_cnt > TRACE_NODE_CNT || root_cnt > TRACE_ROOT_CNT) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The exact profile of a run: what its processes counted in their arenas (share.h), brought
- * together by file and offset, and written as a profile file of one window.
+ * The exact profile of a run: the counts from its processes' arenas (share.h), summed by file and
+ * offset, and written as a profile file of one window.
  *
  * Workload: a process at a time, when it has ended; up to some million paths. Locking: none, one
  * thread. Ownership: the counts own all but the arenas.
@@ -22,7 +22,7 @@ struct trace_counts {
 	size_t piece_cnt, piece_room;
 	struct trace_counts_segment *segments;
 	size_t segment_cnt, segment_room;
-	uint32_t lost_processes; /* whose counts were damaged, or found no room in part */
+	uint32_t lost_processes; /* processes with damaged counts, or with too many for the arena */
 };
 
 /* -ENOMEM. */
@@ -31,10 +31,10 @@ void trace_counts_release(struct trace_counts *counts);
 /* A module was mapped; its build-id is read here. */
 int trace_counts_module(struct trace_counts *counts, const struct pathprof_trace_module *module,
 			const char *path);
-/* Takes what a process that has ended counted. program: the file it runs. */
+/* Adds the counts of a process that has ended. program: the file it runs. */
 int trace_counts_take(struct trace_counts *counts, const struct trace_arena *arena, uint32_t pid,
 		      const char *program);
-/* note: what ran. The file is replaced. error filled. */
+/* note: the command that ran. Replaces the file. error filled. */
 int trace_counts_write(struct trace_counts *counts, const char *file, const char *note,
 		       struct pathprof_error *error);
 

@@ -19,9 +19,9 @@
 #define ENV_QUIET     "PATHPROF_TRACE_QUIET"
 
 struct following {
-	char links[PATH_MAX];     /* the directory of links; "": not made */
+	char links[PATH_MAX];     /* the directory of links; "": none was made */
 	char own[PATH_MAX];       /* this program */
-	char directory[PATH_MAX]; /* of the programs, without links */
+	char directory[PATH_MAX]; /* the directory of the programs, without links */
 	struct pathprof_error *error;
 };
 
@@ -40,7 +40,7 @@ static int fail(const struct following *f, const char *what)
 
 /* ---------------------------------------------------------------- links */
 
-/* with: called for each program's name; a failure ends it. */
+/* with: called for each program's name; a failure ends the walk. */
 static int each_program(struct following *f, int (*with)(struct following *f, const char *name))
 {
 	DIR *directory = opendir(f->directory);
@@ -113,7 +113,8 @@ static int make_links(struct following *f, const char *directory)
 
 /* ---------------------------------------------------------------- the command */
 
-/* A name that means the same whatever directory the command goes to. */
+/* Sets a variable to the path made absolute, so that it means the same in whatever directory the
+ * command runs. */
 static int set_absolute(const struct following *f, const char *name, const char *path)
 {
 	char directory[PATH_MAX] = "", absolute[2 * PATH_MAX];

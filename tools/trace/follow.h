@@ -2,8 +2,8 @@
 /*
  * pathprof-trace --follow DIR: the command runs natively, and the programs of DIR that it runs by
  * their name are traced. A directory of links to pathprof-trace goes to the front of PATH, one for
- * each program; what is run by such a name runs the program of that name under the tracer. The
- * environment tells it how.
+ * each program; running such a name runs the program of that name under the tracer. The environment
+ * tells it how.
  *
  * Workload: once a command, and once a program it runs. Locking: none. Ownership: the directory of
  * links goes when the command has ended.

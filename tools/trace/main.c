@@ -40,9 +40,9 @@ struct session {
 	struct trace_command command;
 	struct trace_share *share;
 	int share_fd;
-	char file[PATH_MAX];        /* that is written */
-	struct trace_writer writer; /* of a trace, */
-	struct trace_counts counts; /* or of a profile */
+	char file[PATH_MAX];        /* the file that is written */
+	struct trace_writer writer; /* the writer of a trace, */
+	struct trace_counts counts; /* or the counts of a profile */
 	struct trace_collector collector;
 	pid_t pid;
 	int status; /* of waitpid */
@@ -84,7 +84,7 @@ static void handle(int signal, void (*handler)(int))
 	sigaction(signal, &action, NULL);
 }
 
-/* After the start, so that the program inherits what we did. */
+/* To be called after the start, so that the program inherits the signal handling from before. */
 static void handle_signals(struct session *session)
 {
 	ringing = session->share;
@@ -172,7 +172,8 @@ static int open_trace(struct session *session, struct pathprof_error *error)
 	return r;
 }
 
-/* The profile is written at the end, perhaps after hours: that it cannot be is told before. */
+/* Fails now if the profile cannot be written, since it is written only at the end, perhaps after
+ * hours. */
 static int check_directory(const char *file, struct pathprof_error *error)
 {
 	const char *slash = strrchr(file, '/');
@@ -201,7 +202,7 @@ static int open_profile(struct session *session, struct pathprof_error *error)
 	return 0;
 }
 
-/* The last %p of a name, which no directory in front of it can be taken for; or NULL. */
+/* Returns the last %p of a name, so that one in a directory's name is not taken for it; or NULL. */
 static const char *find_place(const char *name)
 {
 	const char *found = NULL;
@@ -306,7 +307,7 @@ static int collect(struct session *session)
 		r = trace_collect(&session->collector);
 		if (r < 0)
 			return r;
-		/* again each time: who was forked meanwhile is not known before */
+		/* each time again, since processes forked meanwhile were not known before */
 		if (__atomic_load_n(&session->share->cut, __ATOMIC_ACQUIRE))
 			kill_all(session);
 		if (session->exited && !trace_collect_alive(&session->collector))
@@ -341,7 +342,7 @@ static int write_profile(struct session *session, struct pathprof_error *error)
 	char *note = command_text(session->options.command);
 	int r;
 
-	/* A reader of the profile is told that something is missing. */
+	/* Readers of the profile learn from this that something is missing. */
 	totals->drops[PATHPROF_DROP_TABLE_FULL] +=
 		session->share->lost_streams + session->counts.lost_processes;
 	r = trace_counts_write(&session->counts, session->file, note, error);
@@ -415,7 +416,7 @@ static void say_words(const struct session *session)
 		totals->process_cnt, totals->exec_cnt);
 }
 
-/* A test may look at what its program says: as a wrapper we are silent. */
+/* A test may compare the output of its program, so as a wrapper we print nothing. */
 static void say_totals(const struct session *session)
 {
 	bool is_wrapper = session->options.paths && !isatty(STDERR_FILENO);
@@ -464,7 +465,7 @@ static void release(struct session *session)
 		trace_counts_release(&session->counts);
 }
 
-/* Natively, with the programs of a directory traced. */
+/* Runs the command natively, and traces the programs of a directory. */
 static int follow(struct session *session, struct pathprof_error *error)
 {
 	if (trace_follow(&session->options, &session->status, error) < 0)

@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "pathprof/trace_format.h"
 
-/* Sets what of PATHPROF_TRACE_HAS_* the option stands for. */
+/* Sets the bit of PATHPROF_TRACE_HAS_* for which the option stands. */
 static int set_traced(void *context, const struct pp_option *option, const char *value)
 {
 	struct trace_options *options = context;

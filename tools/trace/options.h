@@ -14,8 +14,8 @@
 
 struct trace_options {
 	const char *output;
-	const char *paths;  /* a profile is written there instead of a trace; %p: our process id */
-	const char *follow; /* run the command natively, and trace the programs of this directory */
+	const char *paths;  /* file for a profile instead of a trace; %p: our process id */
+	const char *follow; /* directory of programs to trace; the command runs natively */
 	const char *cpu;
 	uint32_t flags; /* PATHPROF_TRACE_HAS_* */
 	uint64_t limit_words, skip_cnt;

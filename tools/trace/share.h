@@ -25,14 +25,14 @@
 #define TRACE_RING_WORDS     (1u << 22) /* a slot's; its pages are there once they are used */
 #define TRACE_CHUNK_WORDS    (1u << 20) /* taken at once: a quarter of the ring */
 #define TRACE_PROCESS_CNT    256u
-#define TRACE_RING_BYTES     (1u << 20) /* of definitions */
+#define TRACE_RING_BYTES     (1u << 20) /* for definitions */
 #define TRACE_EXEC_NAME_SIZE 4096u
 
 enum trace_state {
 	TRACE_FREE = 0,
-	TRACE_CLAIMED = 1, /* its writer is filling in what it is */
+	TRACE_CLAIMED = 1, /* its writer is filling in the slot */
 	TRACE_LIVE = 2,
-	TRACE_ENDED = 3, /* nothing more comes; the reader frees it once it is empty */
+	TRACE_ENDED = 3, /* nothing follows; the reader frees it when it is empty */
 };
 
 struct trace_slot {
@@ -53,7 +53,7 @@ struct trace_process_slot {
 	uint32_t state;     /* enum trace_state */
 	uint32_t process;   /* its number in the trace */
 	uint32_t pid;
-	/* 1 from an execve on, until it fails; meanwhile the name holds what is executed. */
+	/* 1 from an execve until it fails; meanwhile exec_name is the file executed. */
 	uint32_t executing;
 	uint32_t reserved;
 	char exec_name[TRACE_EXEC_NAME_SIZE];
@@ -75,7 +75,7 @@ struct trace_share {
 	uint32_t cut;        /* set by a writer: the limit is reached */
 	uint32_t next_stream, next_process, next_module;
 	uint32_t next_block; /* 1 first */
-	/* Threads and processes for which there was no slot, and processes that are apart. */
+	/* Counts threads and processes without a slot, and processes in another pid namespace. */
 	uint32_t lost_streams;
 	uint32_t counts; /* 1: paths are counted (struct trace_arena), no words are written */
 	uint64_t pid_namespace; /* inode of the tracer's; 0: not known */
@@ -87,9 +87,9 @@ struct trace_share {
 
 /*
  * Counting paths (pathprof-trace --paths): each process slot has an arena, where its paths are a
- * forest. A root is an address where paths begin; from a node the child says how the next branch
- * of the path went. So a node is a path, and counting one is an increment. What a killed process
- * counted stays.
+ * forest. A root is an address where paths begin; the child of a node stands for the outcome of the
+ * path's next branch. So a node is a path, and counting one is an increment. The counts of a killed
+ * process stay.
  *
  * Locking: counts are added to by any thread of the process; nodes, roots and pairs are made under
  * its plugin_lock(), and never change or go. pathprof-trace reads when the process has ended, and
@@ -97,10 +97,10 @@ struct trace_share {
  */
 struct trace_node {
 	uint32_t child[2]; /* not taken, taken; 0: none */
-	uint32_t pair;     /* of those that begin with it, the last one counted; 0: none */
-	uint32_t deep;     /* 1: the path ran, but where no window could have shown it whole */
+	uint32_t pair;     /* the last counted pair that begins with this node; 0: none */
+	uint32_t deep;     /* 1: the path ran where no window could have shown it whole */
 	uint64_t paths;    /* paths that ended here */
-	uint64_t pieces;   /* pieces that did */
+	uint64_t pieces;   /* pieces that ended here */
 };
 
 struct trace_root {
@@ -118,9 +118,10 @@ struct trace_pair {
 #define TRACE_PAIR_CNT (1u << 24)
 #define TRACE_NODE_CNT (1u << 25)
 
-/* Index 0 of nodes and pairs stands for none; node 0 counts what found no room. */
+/* Index 0 of nodes and pairs means none. Node 0 counts paths and pieces that found no
+ * room. */
 struct trace_arena {
-	uint32_t root_cnt, pair_cnt, node_cnt; /* ever made; of nodes and pairs with 0 */
+	uint32_t root_cnt, pair_cnt, node_cnt; /* ever made; nodes and pairs include index 0 */
 	uint32_t lost_pairs;                   /* 1: a segment found no room */
 	struct trace_root roots[TRACE_ROOT_CNT];
 	struct trace_pair pairs[TRACE_PAIR_CNT];
@@ -133,7 +134,7 @@ struct trace_arena {
 #define TRACE_WORDS_SIZE   ((uint64_t)TRACE_RING_WORDS * sizeof(uint32_t))
 #define TRACE_SHARE_BYTES  (TRACE_WORDS_OFFSET + TRACE_SLOT_CNT * TRACE_WORDS_SIZE)
 
-/* Only what is used of an arena takes memory. */
+/* Only the used part of an arena takes memory. */
 #define TRACE_ARENA_SIZE  TRACE_ALIGN(sizeof(struct trace_arena))
 #define TRACE_COUNT_BYTES (TRACE_SHARE_BYTES + TRACE_PROCESS_CNT * TRACE_ARENA_SIZE)
 

@@ -3,8 +3,8 @@
  * Writes the file of an exact trace (pathprof/trace_format.h): chunks, and at the end their index.
  *
  * Workload: chunks of 4 MiB, packed at about a gigabyte a second. Locking: none, one thread.
- * Ownership: the descriptor and the buffers are the writer's. The file is written in place: what a
- * killed tracer leaves behind is read up to the last whole chunk.
+ * Ownership: the descriptor and the buffers are the writer's. The file is written in place: the
+ * file of a killed tracer can be read up to the last whole chunk.
  */
 #ifndef TRACE_WRITER_H
 #define TRACE_WRITER_H
@@ -32,7 +32,7 @@ int trace_writer_init(struct trace_writer *writer, const char *path, uint32_t fl
 /* chunk: type, stream, first_word and raw_bytes are given. raw_bytes 0: nothing is written. */
 int trace_writer_chunk(struct trace_writer *writer, struct pathprof_trace_chunk chunk,
 		       const void *raw);
-/* The index and the footer: the file is whole. */
+/* Writes the index and the footer, which make the file whole. */
 int trace_writer_finish(struct trace_writer *writer);
 void trace_writer_release(struct trace_writer *writer);
 

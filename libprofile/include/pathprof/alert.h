@@ -41,7 +41,7 @@ extern "C" {
 	ROW(CONFLICT, "dynamic_conflict", ABOVE, 1, d->branches.conflict.dynamic_share)            \
 	ROW(ACCURACY_LOST, "accuracy_lost", ABOVE, 1,                                              \
 	    d->branches.accuracy_own - d->branches.accuracy)
-/* How much of what runs no test ran is no drift: whoever judges it has measured it. */
+/* No figure of drift: the share of what runs that no test ran, which the caller has measured. */
 #define PATHPROF_METRICS_OF_TESTS(ROW) ROW(UNTESTED, "untested_share", ABOVE, 1, NAN)
 #define PATHPROF_METRICS(ROW)                                                                      \
 	PATHPROF_METRICS_OF_PATHS(ROW)                                                             \
@@ -64,7 +64,7 @@ struct pathprof_alert_rule {
 	/* How far back over the threshold a figure must be to count as well again, >= 0. */
 	double hysteresis;
 	double samples_min;       /* a measurement of fewer is no evidence either way */
-	uint32_t windows_pooled;  /* the caller measures so many last windows together, 1..1024 */
+	uint32_t windows_pooled;  /* how many last windows the caller measures together, 1..1024 */
 	uint32_t windows_to_fire; /* in a row, >= 1 */
 	uint32_t windows_to_resolve;
 	int64_t cool_down_ns; /* after it resolved, so long it cannot fire again; >= 0 */

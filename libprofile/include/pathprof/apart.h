@@ -13,8 +13,8 @@
  * far it is. Whatever comes from it may be made up: the asker checks lengths and ranges. A question
  * takes ten minutes at most, whatever it tells meanwhile; then the process is ended.
  *
- * So many processes are kept at most; the one that was not asked for longest ends, and is started
- * again when it is asked. One that died stays dead.
+ * The number of processes is limited; the one that was not asked for longest is ended, and started
+ * again when it is asked. One that died is not started again.
  *
  * Workload: some processes a run, 10^2 to 10^6 questions, some 10 us each. One thread of a process
  * has all of them.
@@ -66,7 +66,8 @@ int pathprof_apart_start(struct pathprof_apart *apart);
 /*
  * Asks it, fd (-1: none) remains the caller's. progress (may be NULL) is told how far it is. 0 when
  * the message is an answer, with text ended by a NUL behind its bytes; -EOWNERDEAD, and died was
- * called. What a dead one is asked is -EOWNERDEAD without another word. -errno of the start.
+ * called. Each question to a dead process gives -EOWNERDEAD, without another call of died. Another
+ * -errno: the process could not be started.
  */
 typedef void pathprof_apart_progress_fn(void *context, uint64_t done, uint64_t total);
 int pathprof_apart_ask(struct pathprof_apart *apart, struct pathprof_apart_message *message, int fd,

@@ -71,7 +71,7 @@ struct pathprof_time_count {
 	uint64_t ns;
 };
 
-/* Where it comes from. Strings may be NULL: not known. */
+/* The origin of a branch profile. Strings may be NULL: not known. */
 struct pathprof_branch_origin {
 	struct pathprof_build_id build_id;
 	char *binary, *host;
@@ -116,22 +116,21 @@ int pathprof_branch_profile_add_branch(struct pathprof_branch_profile *p, uint64
 				       uint64_t to, uint64_t count, uint64_t mispredicted);
 int pathprof_branch_profile_add_range(struct pathprof_branch_profile *p, uint64_t start,
 				      uint64_t last, bool after_call, double weight);
-/* Its range, not its branch, is added as well. */
+/* Also adds the trace's range, but not its branch. */
 int pathprof_branch_profile_add_trace(struct pathprof_branch_profile *p, uint64_t from,
 				      uint64_t start, uint64_t last, double weight);
 int pathprof_branch_profile_add_time(struct pathprof_branch_profile *p, uint64_t place, double ns);
 
 /*
- * What a filter selects of p's binary (filter->binary is not looked at): edges become branches,
- * paths the ranges between the branches and calls on them. A run that a not taken backward branch
- * cuts in two is put together again: paths that begin behind it get each its share of what came
- * over it. Where branches led to
- * a place more often than paths ran on from there (paths longer than a window are never seen
- * whole) the rest is followed through the code as the branches' counts part it. Where all windows
- * selected know their ranges (pathprof_store_ranges), these are taken instead. Clock samples
- * become CPU time by the rate of the clock in the windows selected. Paths that the code does not
- * have are counted as refused. -ESTALE: code is of another
- * binary.
+ * Adds the counts of p's binary that a filter selects (filter->binary is ignored): edges become
+ * branches, paths become the ranges between the branches and calls on them. A run that a backward
+ * branch not taken cuts in two is put together again: each path that begins behind that branch gets
+ * its share of what came over it. If branches led to a place more often than paths ran on from
+ * there (paths longer than a window are never seen whole) the rest is followed through the code in
+ * the proportion of the branches' counts. If all windows selected have their ranges
+ * (pathprof_store_ranges), these are taken instead. Clock samples become CPU time by the rate of
+ * the clock in the windows selected. Paths that the code does not have are counted as refused.
+ * -ESTALE: code is of another binary.
  */
 int pathprof_branch_profile_add_store(struct pathprof_branch_profile *p,
 				      struct pathprof_store *store,
@@ -142,7 +141,8 @@ int pathprof_branch_profile_add_store(struct pathprof_branch_profile *p,
 /*
  * A count that pathprof_recording_read() hands on; addresses says what its places count from. A
  * place of another build-id than p's is outside. Samples at an address become ranges of one
- * instruction, unless ranges were read before them. What lies in no code is counted as refused.
+ * instruction, unless ranges were read before them. Counts that lie in no code are counted as
+ * refused.
  *
  * BOLT's fdata has fall-throughs among its branches: they become ranges as p is settled, and so do
  * AutoFDO's samples of branches to the outside. Both need the graph; without it (NULL) they are

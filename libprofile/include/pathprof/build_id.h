@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What identifies code: the GNU build-id of its ELF file, never a path name or a load address, so
+ * The identity of code: the GNU build-id of its ELF file, never a path name or a load address, so
  * that profiles of two hosts, two runs or two load addresses add up.
  *
  * A file without a build-id, and code that is no file (JIT), gets an identity of the same form

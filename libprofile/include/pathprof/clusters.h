@@ -32,7 +32,7 @@ struct pathprof_clusters {
 
 /*
  * The wider of the two intervals; share: as of all samples together, with the interval that samples
- * alone give. Of fewer than two clusters, or of a share that is not known, it stays as it is.
+ * alone give. With fewer than two clusters, or if the share is not known, it stays as it is.
  */
 void pathprof_clusters_widen(const struct pathprof_clusters *clusters,
 			     struct pathprof_share *share);

@@ -66,8 +66,8 @@ int pathprof_build_id_read_apart(struct pathprof_build_id *ret_id, const char *p
 /* NULL-safe. */
 void pathprof_code_free(struct pathprof_code *code);
 /*
- * From now on errors and who watches over the process read this name instead of the path by which
- * the file was found, as of /proc/123/exe. -ENOMEM: they go on as before.
+ * From now on errors and the text of pathprof_foreign_witness() give this name instead of the path
+ * by which the file was found, such as /proc/123/exe. -ENOMEM: they keep that path.
  */
 int pathprof_code_call(struct pathprof_code *code, const char *name);
 
@@ -75,10 +75,10 @@ int pathprof_code_call(struct pathprof_code *code, const char *name);
 int pathprof_code_build_id(const struct pathprof_code *code, struct pathprof_build_id *ret_id,
 			   struct pathprof_error *error);
 
-/* Whose file it is: whoever it belongs to chose what its debug information names. -errno. */
+/* The file's owner, who chose the names in its debug information. -errno. */
 int pathprof_code_owner(const struct pathprof_code *code, uid_t *ret_uid);
 
-/* What of the file may run: [offset, offset + len_bytes) of it lies at vaddr. */
+/* An executable segment: [offset, offset + len_bytes) of the file lies at vaddr. */
 struct pathprof_code_segment {
 	uint64_t offset, vaddr, len_bytes;
 	bool is_fixed; /* it runs at vaddr: the file is neither a PIE nor a library */
@@ -100,13 +100,13 @@ int pathprof_code_vaddr_to_offset(const struct pathprof_code *code, uint64_t vad
 int pathprof_code_function(struct pathprof_code *code, uint64_t offset, const char **ret_name,
 			   uint64_t *ret_start);
 /*
- * pathprof_code_function() will be asked about these: of a file that is read apart they are looked
- * up together. Of others nothing is done. 0; -ENOMEM; what comes of the process.
+ * pathprof_code_function() will be asked about these: for a file that is read apart they are looked
+ * up together, for others nothing is done. 0; -ENOMEM; or an error of the process.
  */
 int pathprof_code_functions_ahead(struct pathprof_code *code, const uint64_t *offsets, size_t cnt);
 /*
- * The other way round: where the function of that name lies, [start, end). Of several the best
- * bound one. -ENOENT when no symbol has it.
+ * The reverse: the range of the function of that name, [start, end). If there are several, the one
+ * with the strongest binding. -ENOENT when no symbol has it.
  */
 int pathprof_code_find_function(struct pathprof_code *code, const char *name, uint64_t *ret_start,
 				uint64_t *ret_end);
@@ -118,13 +118,13 @@ struct pathprof_code_symbol {
 	bool chosen_late; /* an indirect function: code here only says which other function it is */
 };
 typedef int pathprof_code_symbol_fn(void *context, const struct pathprof_code_symbol *symbol);
-/* All of them, by start. What fn returns, if not 0, ends it and is returned. */
+/* All of them, by start. A return of fn other than 0 ends the listing and is returned. */
 int pathprof_code_symbols(struct pathprof_code *code, pathprof_code_symbol_fn *fn, void *context);
 
 typedef int pathprof_code_needed_fn(void *context, const char *library);
 /*
- * The names of the libraries that the file needs, in its order. What fn returns, if not 0, ends it
- * and is returned. -EOPNOTSUPP: of a file that is read apart.
+ * The names of the libraries that the file needs, in its order. A return of fn other than 0 ends
+ * the listing and is returned. -EOPNOTSUPP: of a file that is read apart.
  */
 int pathprof_code_needed(const struct pathprof_code *code, pathprof_code_needed_fn *fn,
 			 void *context);

@@ -50,7 +50,7 @@ int pathprof_combine_method(const char *name, enum pathprof_combine_method *ret_
 struct pathprof_combined {
 	struct pathprof_event *events; /* in order; freed by the caller */
 	size_t cnt;
-	/* Of KL, else zero: */
+	/* Only for the method KL, else zero: */
 	double lambda[PATHPROF_COMBINE_MAX]; /* of each input */
 	double distance_bits;                /* the greatest D(r || p_i) */
 	double gap_bits; /* how far that may lie above the least possible, at most */

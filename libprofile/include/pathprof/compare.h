@@ -7,8 +7,8 @@
  * on (CCP: training), q. Most figures differ when the two change places, and should: a profile that
  * covers more than it is asked for does no harm.
  *
- * Functions on distributions allocate nothing and have no state. Where both profiles must have
- * events, an empty one is -ENODATA and nothing is returned.
+ * Functions on distributions allocate nothing and have no state. If both profiles must have events,
+ * an empty one is -ENODATA and nothing is returned.
  */
 #ifndef PATHPROF_COMPARE_H
 #define PATHPROF_COMPARE_H
@@ -85,11 +85,11 @@ int pathprof_coverage(const struct pathprof_distribution *actual,
 		      struct pathprof_coverage *ret_coverage);
 
 /*
- * Of branch profiles: coverage by branch; conflict, the branches (static) or their weight in the
- * actual profile (dynamic) whose majority direction the assumed profile has otherwise; and how well
- * static prediction does. A branch is predicted taken when more than half of its weight in the
- * profile at hand is taken, else (a tie, a branch never seen) not taken. A branch that the assumed
- * profile does not touch conflicts with nothing. All 0..1. -ENODATA as above.
+ * Compares branch profiles: coverage by branch; conflict, the branches (static) or their weight in
+ * the actual profile (dynamic) whose majority direction differs in the assumed profile; and the
+ * accuracy of static prediction. A branch is predicted taken when more than half of its weight in
+ * the profile at hand is taken, else (a tie, a branch never seen) not taken. A branch that the
+ * assumed profile does not touch conflicts with nothing. All 0..1. -ENODATA as above.
  */
 struct pathprof_branch_comparison {
 	struct pathprof_coverage coverage;
@@ -117,7 +117,7 @@ double pathprof_distribution_overlap(const struct pathprof_distribution *a,
 				     const struct pathprof_distribution *b);
 
 /*
- * Of grouped profiles: the similarity of `llvm-profdata overlap --sample`, 0..1. A function's
+ * Compares grouped profiles: the similarity of `llvm-profdata overlap --sample`, 0..1. A function's
  * similarity is the overlap of its events normalised within it, times 1 - |w_a - w_b|, where w are
  * the function's shares of both profiles; the profile's is the sum over functions of (w_a + w_b) /
  * 2 times that. Not 1 minus any metric, but the figure that LLVM's users know. -ENODATA.

@@ -41,13 +41,13 @@ struct pathprof_compress_options {
 	uint32_t tag_bits; /* tagged: 0: 2 */
 };
 
-/* options may be NULL. -EINVAL with one line for a notation that is none or out of range. */
+/* options may be NULL. -EINVAL with one line for a notation that is invalid or out of range. */
 int pathprof_compressor_new(struct pathprof_compressor **ret_compressor, const char *notation,
 			    const struct pathprof_compress_options *options,
 			    struct pathprof_error *error);
 void pathprof_compressor_free(struct pathprof_compressor *compressor);
 
-/* What a notation says, for a compressor that lives elsewhere: in a kernel. */
+/* The parameters that a notation stands for, for a compressor that runs in the kernel. */
 struct pathprof_compress_form {
 	uint32_t sampler; /* enum pp_sampler of the core */
 	uint32_t rate;    /* r */
@@ -63,8 +63,8 @@ int pathprof_compress_read(struct pathprof_compress_form *ret_form, const char *
 /* One tuple. true: *ret_message goes out. */
 bool pathprof_compressor_step(struct pathprof_compressor *compressor, uint64_t pc, uint64_t word,
 			      struct pathprof_message *ret_message);
-/* What the table behind or in front still holds, slot by slot. false: *ret_message is untouched,
- * empty. */
+/* Takes the next message that the table, behind or in front, still holds, slot by slot. false: the
+ * table is empty, and *ret_message is untouched. */
 bool pathprof_compressor_flush(struct pathprof_compressor *compressor,
 			       struct pathprof_message *ret_message);
 

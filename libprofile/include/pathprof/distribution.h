@@ -48,8 +48,9 @@ struct pathprof_distribution {
 	size_t touched_cnt; /* of weight above 0 */
 	long double total;  /* of all weights; 0: an empty profile */
 	/*
-	 * Weights are numbers of samples, so how much chance does is known. As made: every weight
-	 * is a whole number below 2^53. Who weighs samples by their worth (below) says so itself.
+	 * Weights are numbers of samples, so the effect of chance can be computed. Set by
+	 * pathprof_distribution_init() if every weight is a whole number below 2^53; a caller that
+	 * weighs samples by their worth (below) sets it itself.
 	 */
 	bool counted;
 	bool clustered;      /* squares are known of all that was touched */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * Has the program changed its ways? A window of samples against a baseline of samples.
+ * Whether a program's behaviour has changed. A window of samples against a baseline of samples.
  *
  * Plain relative entropy between samples is never 0, even when nothing changed: chance alone makes
  * it about (k - 1)/2 (1/N + 1/M) / ln 2 bits for k events and N and M samples, and more when many
- * events were seen once or never. What chance makes is worked out from the samples themselves: had
- * nothing changed, window and baseline would be a random split of their sum, so the mean of D over
- * all such splits is known, smoothing and unseen events included. docs/drift.md derives it and
+ * events were seen once or never. The effect of chance is worked out from the samples themselves:
+ * had nothing changed, window and baseline would be a random split of their sum, so the mean of D
+ * over all such splits is known, smoothing and unseen events included. docs/drift.md derives it and
  * shows by simulation that it holds.
  *
  * Workload: a few hundred binaries a window (a minute), some hundred to some ten thousand events
@@ -40,7 +40,7 @@ struct pathprof_drift_settings {
 	double dispersion;
 	/*
 	 * How many different events a burst has on average (1..1000): they come and go together, so
-	 * the interval grows with it. Of use where both distributions are clustered, else 1.
+	 * the interval grows with it. Used only if both distributions are clustered.
 	 */
 	double companions;
 	uint32_t replicates; /* of the bootstrap; 0: the normal interval, far cheaper */
@@ -50,7 +50,7 @@ struct pathprof_drift_settings {
 /* 99 %, independent samples, 200 replicates, seed 1. */
 extern const struct pathprof_drift_settings pathprof_drift_defaults;
 
-/* Above so many events the interval is the normal one: by then a sum of so many is. */
+/* Above this many events the interval is the normal one: a sum of so many is nearly normal. */
 #define PATHPROF_DRIFT_BOOTSTRAP_EVENTS_MAX 65536
 
 struct pathprof_drift {
@@ -58,7 +58,7 @@ struct pathprof_drift {
 	double kl_bits;      /* plain D(window || baseline) */
 	double null_bits;    /* what it would be on average had nothing changed: its bias */
 	double null_sd_bits; /* its standard deviation, likewise */
-	/* What it would exceed by chance in (1 - confidence) / 2 of windows. */
+	/* If nothing changed, kl_bits is greater than this in (1 - confidence) / 2 of windows. */
 	double null_limit_bits;
 	double kl_corrected_bits; /* kl - null; around 0, so at times below, when nothing changed */
 	/*
@@ -82,8 +82,8 @@ int pathprof_drift_measure(struct pathprof_drift *ret_drift,
 			   const struct pathprof_drift_settings *settings);
 
 /*
- * What moved. Terms are what the events add to plain D: bits, p log2(p / q), may be negative;
- * moved_bits, p log2(p / q) - (p - q) / ln 2, never is; either adds up to D over all events.
+ * The term that one event adds to plain D: bits, p log2(p / q), may be negative; moved_bits,
+ * p log2(p / q) - (p - q) / ln 2, never is; either adds up to D over all events.
  */
 struct pathprof_drift_term {
 	uint64_t key_hi, key_lo;
@@ -101,9 +101,9 @@ int pathprof_drift_terms(struct pathprof_drift_term *ret_terms, size_t cnt, size
 
 /*
  * Sets dispersion and companions from what is known of bursts: samples_per_burst (1: independent
- * ones), and seen, what pathprof_drift_dispersion() says (0: it could not). Where nothing was seen,
- * bursts of clustered distributions are taken for independent, and samples of a burst of others for
- * all alike.
+ * ones), and seen, what pathprof_drift_dispersion() says (0: it could not). If nothing was seen,
+ * bursts of clustered distributions are taken to be independent, and all samples of a burst of
+ * other distributions to be alike.
  */
 void pathprof_drift_set_bursts(struct pathprof_drift_settings *settings,
 			       const struct pathprof_distribution *window,

@@ -7,8 +7,8 @@
  * no weight mends that. Such paths are stitched: windows are cut at calls and returns too (EOPP
  * table 5.2), each piece is counted with its own weight, and a path is the product of the shares
  * with which its pieces follow one another behind each call: a Markov chain, of first order or over
- * the piece before as well. What windows can show is left as they show it. The derivation stands in
- * docs/reconstruction.md.
+ * the piece before as well. Paths that windows can show are left as they show them. The derivation
+ * stands in docs/reconstruction.md.
  *
  * Workload: 10^5 windows, 10^4 paths; bounded by max_paths. One object, one thread.
  */
@@ -45,8 +45,8 @@ struct pathprof_estimate_summary {
 	uint64_t window_cnt, path_cnt, dropped_cnt;
 	double seen_weight, stitched_weight;
 	double lost_weight; /* begun, too long for a window, and no window shows how they end */
-	/* Of the flow (paths begun), what lies on paths that windows of this length cannot hold;
-	   whatever the order. */
+	/* The share of the flow (paths begun) on paths that windows of this length cannot hold,
+	   for any order. */
 	double unobservable_share;
 };
 

@@ -3,8 +3,8 @@
  * A binary's branch profile in the formats of others; docs/formats.md says of each who defines it,
  * what reads it and by which command.
  *
- * Where it comes from (build-id, time span, host, source, samples, weight) is written along as far
- * as the format has a place for it:
+ * The profile's origin (build-id, time span, host, source, samples, weight) is written as well, as
+ * far as the format has a place for it:
  *
  *     bolt-preagg    the event's name, in its first line (not with bolt_branches)
  *     llvm-sample, csv   comment lines, or fields

@@ -89,7 +89,7 @@ struct pathprof_fleet_groups {
 	size_t bytes;    /* memory of their paths */
 };
 
-/* So many hosts were read; false: no more are to be. */
+/* Called before each host, with the number of hosts read so far; returns false to stop. */
 typedef bool pathprof_fleet_progress_fn(void *context, size_t host_cnt);
 
 /*
@@ -168,7 +168,7 @@ int pathprof_modes_moved(struct pathprof_fleet_moved ret_moved[PATHPROF_FLEET_MO
 
 /* ---------------------------------------------------------------- a build and the one before */
 
-/* So many members, those with the most samples, are held against each other. */
+/* At most this many members, those with the most samples, are compared with each other. */
 #define PATHPROF_RELEASE_MEMBERS_MAX 32
 
 struct pathprof_release_verdict {

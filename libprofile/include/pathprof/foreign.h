@@ -6,8 +6,8 @@
  * file blocks for 45 seconds, a file of /proc or tracefs hands out what only its reader should
  * see, a link in a process' root leads out of it.
  *
- * So a file is looked at first, which opens nothing (O_PATH), and then opened by what was looked
- * at, not by its name. Everything here goes that way, and nothing else opens such files
+ * Therefore a file is first examined without being opened (O_PATH), and then opened through that
+ * descriptor, not by its name. Everything here goes that way, and nothing else opens such files
  * (tests/lint/opens).
  *
  * A process apart (pathprof/apart.h) can open nothing: there all this is asked of whom it belongs
@@ -49,9 +49,9 @@ int pathprof_foreign_read(int looked_fd);
 int pathprof_foreign_open(int root_fd, const char *path, struct pathprof_error *error);
 
 /*
- * From now on text always says which file is being read, as far as that is known: for whoever
- * watches over this process from outside. text may be shared memory and belongs to the caller until
- * the process ends. Before any thread is started; NULL: no more.
+ * From now on text always says which file is being read, as far as that is known: for an observer
+ * of this process from outside. text may be shared memory and belongs to the caller until the
+ * process ends. Before any thread is started; NULL: no more.
  */
 void pathprof_foreign_witness(char *text, size_t size);
 

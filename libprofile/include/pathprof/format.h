@@ -44,7 +44,7 @@ enum pathprof_format {
 #define PATHPROF_FORMATS_WRITTEN                                                                   \
 	PATHPROF_FORMATS(PATHPROF_FORMAT_SKIP_, PATHPROF_FORMAT_NAME_, PATHPROF_FORMAT_NAME_)
 
-/* What an aggregated format's addresses count from. */
+/* The origin that an aggregated format's addresses are relative to. */
 enum pathprof_address_kind {
 	PATHPROF_ADDRESS_RUN = 1, /* as the process had them: mappings say where */
 	PATHPROF_ADDRESS_ELF,     /* virtual addresses of the ELF file */

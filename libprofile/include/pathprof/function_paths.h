@@ -53,11 +53,11 @@ struct pathprof_flow_path {
 	uint32_t *edges; /* of the flow; the last may be a cut one */
 };
 
-/* What flow points to must outlive *ret_paths; flow itself may be moved. -ENOMEM. */
+/* The arrays that flow points to must outlive *ret_paths; flow itself may be moved. -ENOMEM. */
 int pathprof_function_paths_new(struct pathprof_function_paths **ret_paths,
 				const struct pathprof_flow *flow, enum pathprof_cut cut);
 /*
- * The same with at most so many paths, not 2^64: more edges are cut. Below 2^39 a function of 10^6
+ * The same with at most `most` paths, not 2^64: more edges are cut. Below 2^39 a function of 10^6
  * nodes with a switch of 10^5 cases may keep more. heat, by edge: those that run (not 0) are cut
  * only where cutting all others is not enough, and the hottest last; NULL: that is not known.
  */
@@ -74,7 +74,7 @@ uint64_t pathprof_function_paths_cnt(const struct pathprof_function_paths *paths
 int pathprof_function_paths_of_id(const struct pathprof_function_paths *paths, uint64_t id,
 				  struct pathprof_flow_path *path);
 
-/* And its number. -EINVAL: it is none of these paths. */
+/* The path's number. -EINVAL: it is none of these paths. */
 int pathprof_function_paths_id(const struct pathprof_function_paths *paths,
 			       const struct pathprof_flow_path *path, uint64_t *ret_id);
 
@@ -86,8 +86,8 @@ int pathprof_function_paths_count_edges(const struct pathprof_function_paths *pa
  * To and from what profiles hold: where a path starts (file offset), its length and its outcomes.
  * CUT_BRANCHES only, else -EINVAL, as for a length and outcomes no descriptor has. -ENOENT: no path
  * of this function: its start or its end is no path's (length 32), or it runs over an edge that is
- * cut against overflow; -EBADMSG: the function has no such branches. Where an indirect jump led a
- * descriptor does not tell: the number is the lowest of all these.
+ * cut against overflow; -EBADMSG: the function has no such branches. A descriptor does not tell
+ * where an indirect jump led: the number is the lowest of all that fit.
  *
  * A jump forward into another function, a tail call mostly, does not end a profile's path. This
  * splits it: *ret_id is the number of the part in this function, *ret_length the branches of it. 1:

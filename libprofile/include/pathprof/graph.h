@@ -32,7 +32,7 @@ extern "C" {
 
 #define PATHPROF_GRAPH_NONE UINT32_MAX
 
-/* What an edge is. The order is that of a block's edges. */
+/* The kind of an edge. A block's edges are in this order. */
 enum pathprof_edge_kind {
 	PATHPROF_EDGE_FALL = 0,      /* no branch: another one leads to the next block */
 	PATHPROF_EDGE_NOT_TAKEN = 1, /* behind a conditional branch */
@@ -87,7 +87,7 @@ struct pathprof_graph_function {
 	uint32_t flags;                /* PATHPROF_FUNCTION_* */
 };
 
-/* What was found, and what was not. */
+/* Counts of what was found in the code, and of what was not understood. */
 struct pathprof_graph_stats {
 	uint64_t insn_cnt;
 	uint64_t switch_cnt, switch_target_cnt;
@@ -125,8 +125,8 @@ int pathprof_graph_build(struct pathprof_graph **ret_graph, struct pathprof_code
 void pathprof_graph_free(struct pathprof_graph *graph);
 
 /*
- * The block that holds the instruction or byte at offset; PATHPROF_GRAPH_NONE. Where code jumps
- * into the middle of an instruction two blocks hold its end: it is the one that begins last.
+ * The block that holds the instruction or byte at offset; PATHPROF_GRAPH_NONE. If code jumps into
+ * the middle of an instruction two blocks hold its end: it is the one that begins last.
  */
 uint32_t pathprof_graph_block_at(const struct pathprof_graph *graph, uint64_t offset);
 /* By its exact name, cold parts' names are not functions'. PATHPROF_GRAPH_NONE. */

@@ -68,8 +68,8 @@ struct pathprof_import_config {
 };
 
 /*
- * Where closed windows go: the store (pathprof_store_add_window, pathprof_store_add_ranges), or a
- * test. ranges NULL: what ran between two branches is not known of the format.
+ * The receiver of closed windows: the store (pathprof_store_add_window, pathprof_store_add_ranges),
+ * or a test. ranges NULL: not all of what ran between two branches is known.
  */
 struct pathprof_import_sink {
 	void *context;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * Where code that counts its own paths has to add what to its path register, so that the register
- * holds the path's number when the path ends and the edges that run most are free of additions.
+ * The additions to the path register in code that counts its own paths: the register holds the
+ * path's number when the path ends, and the edges that run most are free of additions.
  *
  *     register = start[w]                  where a path begins at node w
  *     register += edge[e]                  on an edge that is not cut, unless 0
  *     count(register + edge[e])            on a cut edge
  *     count(register + leave[v])           where the function is left at node v
  *
- * Where edge_sets or leave_sets is true the register takes that value instead of adding it. Where
- * edge_silent is nothing is counted; on an edge that is not cut, what came before is forgotten.
+ * If edge_sets or leave_sets is true the register takes that value instead of adding it. If
+ * edge_silent is true nothing is counted; on an edge that is not cut, the path so far is forgotten.
  *
  * All modulo 2^64. The edges without an addition are a spanning tree of the paths' DAG (its end
  * joined to its start) that is as heavy as there is one. Where a path begins or ends an increment

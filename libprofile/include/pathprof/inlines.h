@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * Who was inlined into whom, by the debug information (DWARF, by libdw): the source functions that
- * an instruction belongs to, innermost first, as compilers key their profiles.
+ * Inlined functions, by the debug information (DWARF, by libdw): the source functions that an
+ * instruction belongs to, innermost first, as compilers key their profiles.
  *
  * Workload: every instruction of the functions that ran, 10^4 to 10^6 look-ups in order of
  * offset. A unit's DIEs are read once, at the first look-up in its code; then each is a few binary
@@ -30,7 +30,7 @@ struct pathprof_source_frame {
 	uint32_t line;            /* of the instruction, or of the call that was inlined; 0: none */
 	uint32_t start_line;      /* where the function is declared; 0: not known */
 	uint32_t discriminator; /* which of the line's blocks; the compiler's base discriminator */
-	uint32_t copies;        /* the compiler made so many of one instruction (unrolling); 1 */
+	uint32_t copies;        /* that the compiler made of one instruction (unrolling), else 1 */
 };
 
 /* -ENOENT: code has no debug information, or it lies in files that are not there; -ENOMEM. */

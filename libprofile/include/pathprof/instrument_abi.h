@@ -46,7 +46,7 @@
 extern "C" {
 #endif
 
-/* Of the form that has the linker define __start_ and __stop_ symbols. */
+/* A C identifier, for which the linker defines __start_ and __stop_ symbols. */
 #define PATHPROF_COUNTERS_SECTION    "pathprof_counters"
 #define PATHPROF_DESCRIPTION_SECTION ".pathprof"
 /* Functions of units of a program: the runtime calls them to have the calling thread count
@@ -56,7 +56,8 @@ extern "C" {
 #define PATHPROF_UNIT_MAGIC   0x55505050u /* "PPPU" */
 #define PATHPROF_UNIT_VERSION 6
 #define PATHPROF_EDGE_SILENT  4
-/* Of LLVM: targets of indirect calls, sizes of memory operations, tables of virtual functions. */
+/* LLVM's kinds: targets of indirect calls, sizes of memory operations, tables of virtual functions.
+ */
 #define PATHPROF_VALUE_KINDS 3
 
 enum pathprof_crossing {

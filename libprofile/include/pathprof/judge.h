@@ -26,17 +26,17 @@ struct pathprof_baseline {
 	const struct pathprof_tally *tally;       /* NULL: there is none */
 	const struct pathprof_portable *portable; /* of another build; NULL: of the window's own */
 };
-/* One bucket says nothing about how windows scatter: then there is none. */
+/* There is no baseline of a single bucket, which says nothing about how windows scatter. */
 struct pathprof_baseline pathprof_rolling_baseline(const struct pathprof_rolling *rolling);
 
-/* What is known of a binary when its window comes. */
+/* A binary's data at the end of a window, from which the window is judged. */
 struct pathprof_judged {
 	const struct pathprof_rolling *rolling;   /* without this window */
 	const struct pathprof_tally *window;      /* the newest */
 	const struct pathprof_portable *portable; /* NULL: other builds cannot be compared */
 	double dispersion;                        /* pathprof_rolling_dispersion() */
 	double per_burst;   /* paths that came out of one burst; 0: not known */
-	double samples_min; /* a baseline of fewer is none */
+	double samples_min; /* a baseline of fewer does not count */
 };
 
 struct pathprof_measured {
@@ -61,8 +61,8 @@ void pathprof_measured_row(const struct pathprof_measured *measured,
  *
  * A profile file, by binary and container. A binary's counts are those of the container asked for;
  * where the file has the binary, but not in this container, those of all its containers together.
- * Where it has another build of that path only, and carries the names of its paths, that build is
- * compared by them.
+ * If it has only another build of the same path name, and holds the portable names of that build's
+ * paths, the two are compared by these names.
  *
  * Workload: some hundred thousand counts, read once, asked for 200 times a window. One owner.
  */
@@ -87,7 +87,7 @@ struct pathprof_pinned {
 };
 
 /*
- * Its windows must be of one kind; weighed: that kind is. -E2BIG: more than
+ * The file's windows must be of one kind; weighed: whether that kind is weighed. -E2BIG: more than
  * PATHPROF_PINNED_PATHS_MAX paths; others as the store's. Released by the caller whatever it
  * returns.
  */

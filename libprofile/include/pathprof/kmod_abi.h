@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What crosses between the kernel module and its reader: the control calls of /dev/pathprof and the
- * rings it maps. Fixed width, padded by hand, little-endian as the machine. A change of any layout,
- * records' included (record_abi.h), raises PATHPROF_KMOD_VERSION; the module refuses another one.
+ * The interface between the kernel module and its reader: the control calls of /dev/pathprof and
+ * the rings it maps. Fixed width, padded by hand, little-endian as the machine. A change of any
+ * layout, records' included (record_abi.h), raises PATHPROF_KMOD_VERSION; the module refuses
+ * another one.
  */
 #ifndef PATHPROF_KMOD_ABI_H
 #define PATHPROF_KMOD_ABI_H

@@ -3,7 +3,7 @@
  * The ledger of a recording's branches: each entry of a branch stack was used, or left out for one
  * reason. `import` and `export --recording` keep the same ledger, in the same words.
  *
- * Workload: one for a recording, filled by who reads it. Sums hold: branches = used + all left out.
+ * Workload: one for a recording, filled by its reader. Sums hold: branches = used + all left out.
  */
 #ifndef PATHPROF_LEDGER_H
 #define PATHPROF_LEDGER_H
@@ -41,10 +41,11 @@ struct pathprof_ledger {
 
 /* One to three words, for tables. Never NULL. */
 const char *pathprof_ledger_name(enum pathprof_ledger_reason reason);
-/* Of what was asked for: lost / (used + lost), in millionths. */
+/* The share that was lost: lost / (used + lost), in millionths. */
 uint64_t pathprof_ledger_loss_ppm(const struct pathprof_ledger *ledger);
 
-/* The share above which who reads a recording says so by its exit status, unless told another. */
+/* The lost share, 5 % in millionths, above which a program that reads a recording ends with an exit
+ * status of its own, unless the user sets another limit. */
 #define PATHPROF_LEDGER_LOSS_PPM 50000
 
 #define PATHPROF_LEDGER_TEXT_LEN 800

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What a machine allows: which event counts taken branches on its processor, and why the kernel
- * refused what it was asked for, with what would change it. The doctor and whoever opens a source
- * say it in the same words, which are made here.
+ * The abilities of a machine: which event counts taken branches on its processor, and why the
+ * kernel refused a request, with what would change that. The doctor and the callers that open a
+ * source explain it in the same words, which are made here.
  *
  * Workload: some times at a start. Reading looks at a dozen small files, everything else is a pure
  * function; any thread. Source: perf_event_open(2), bpf(2), kernel_lockdown(7), capabilities(7).
@@ -47,12 +47,13 @@ struct pathprof_machine {
 	bool is_user_ns;     /* capabilities are those of a user namespace below the initial one */
 };
 
-/* Of this machine and thread. root: "", or the directory that /proc and /sys lie below (tests). */
+/* Reads the facts about this machine and thread. root: "", or the directory that holds the proc and
+ * sys to read (tests). */
 void pathprof_machine_read(struct pathprof_machine *ret_machine, const char *root);
 
 /* ---------------------------------------------------------------- the event */
 
-/* Where PMUs are described. */
+/* The directory of the kernel's descriptions of PMUs. */
 #define PATHPROF_PMUS "/sys/bus/event_source/devices"
 
 struct pathprof_hardware_event {
@@ -71,14 +72,14 @@ void pathprof_taken_event(struct pathprof_hardware_event *ret_event, uint32_t cp
 			  const char *pmus);
 
 /*
- * What to ask for of a branch stack on this machine: user space's branches and, where there is a
- * way to have them, their kinds. PERF_SAMPLE_BRANCH_*.
+ * The flags to request a branch stack with on this machine: user space's branches and, if the
+ * machine can tell them, their kinds. PERF_SAMPLE_BRANCH_*.
  */
 uint64_t pathprof_branch_sample_type(const struct pathprof_machine *machine);
 
 /* ---------------------------------------------------------------- refusals */
 
-/* What the kernel was asked for. */
+/* The request that the kernel refused. */
 enum pathprof_ask {
 	PATHPROF_ASK_BRANCH_STACK, /* perf_event_open: a hardware event with its branch stack */
 	PATHPROF_ASK_EVENT,        /* perf_event_open: any other */

@@ -28,7 +28,8 @@ bool pathprof_mapped_is_named(const char *name, const char *path, const char *re
 /*
  * Memory that is no part of a program's file: anonymous memory with or without a name, heap, stack,
  * /dev/zero, System V segments, huge pages, a memfd. Code in it was generated, or it is a copy of
- * text. What has a build-id (id; NULL: none) is a file: programs load libraries from a memfd, too.
+ * text. Memory with a build-id (id; NULL: none) is a file: programs load libraries from a memfd,
+ * too.
  */
 bool pathprof_mapped_is_memory(const char *name, const struct pathprof_build_id *id);
 

@@ -41,9 +41,9 @@ int pathprof_matcher_path(struct pathprof_matcher *matcher, uint64_t start, uint
 int pathprof_matcher_has(struct pathprof_matcher *matcher, uint64_t key_hi);
 
 /*
- * Where the block that begins at file offset `start` lies in another build: the block of the same
- * number in each function of the same name and shape. -ENOENT: there is none, or no block of a
- * named function begins there; -ENOMEM; else what fn returned last, a non-zero return ends it.
+ * Finds the block that begins at file offset `start` in another build: the block of the same number
+ * in each function of the same name and shape. -ENOENT: there is none, or no block of a named
+ * function begins there; -ENOMEM; else what fn returned last; it stops when fn returns non-zero.
  */
 typedef int pathprof_matcher_place_fn(void *context, uint64_t start);
 int pathprof_matcher_places(struct pathprof_matcher *matcher, uint64_t start,

@@ -19,7 +19,7 @@
  * R. Stat. Soc. B 57, 1995): of what is named so, the share given by false_discoveries is expected
  * to be wrong. docs/fleet.md has what this gives in simulation.
  *
- * So it finds the few among many: of a group half of which behaves in another way, it names none.
+ * It therefore finds a few among many: if half of a group behaves differently, it names none.
  *
  * Workload: a thousand members of a thousand events, once a question: 0.1 s and 16 bytes an event
  * and member. Pure arithmetic, no state; any thread.

@@ -43,7 +43,8 @@ extern "C" {
 /* Bytes that travel, and the message in them. */
 #define PATHPROF_PARCEL_PACKED_MAX   (4u << 20)
 #define PATHPROF_PARCEL_UNPACKED_MAX (64u << 20)
-/* Of a whole parcel: paths, edges and clock places; binaries and workloads; windows; parts. */
+/* Limits of a whole parcel: paths, edges and clock places; binaries and workloads; windows; parts.
+ */
 #define PATHPROF_PARCEL_ROWS_MAX    1000000u
 #define PATHPROF_PARCEL_NAMES_MAX   65536u
 #define PATHPROF_PARCEL_WINDOWS_MAX 4096u
@@ -51,8 +52,8 @@ extern "C" {
 /* A binary's name, a comm or a container; a text about the host, its end included. */
 #define PATHPROF_PARCEL_NAME_BYTES 4096u
 #define PATHPROF_PARCEL_HOST_BYTES 256u
-/* Of a whole parcel: functions, and as many portable paths; keys of functions. A function's name.
- */
+/* Limits of a whole parcel: functions, and as many portable paths; keys of functions; the length of
+ * a function's name. */
 #define PATHPROF_PARCEL_FUNCTIONS_MAX  65536u
 #define PATHPROF_PARCEL_KEYS_MAX       (1u << 18)
 #define PATHPROF_PARCEL_FUNCTION_BYTES 1024u
@@ -120,7 +121,7 @@ struct pathprof_parcel {
 	uint32_t function_cnt, portable_cnt; /* of all names */
 };
 
-/* Of this machine, now. */
+/* Describes this machine as it is now. */
 void pathprof_parcel_this_host(struct pathprof_parcel_host *ret_host);
 
 /*

@@ -25,8 +25,8 @@ struct pathprof_slot_row {
 	uint64_t digest; /* sum of the windows' keys: whether two sides have the same windows */
 };
 typedef int pathprof_slot_row_fn(void *context, const struct pathprof_slot_row *row);
-/* Oldest first, those that came in parcels left out. Of the filter only the times count, and they
- * select windows. */
+/* Oldest first, those that came in parcels left out. Only the filter's times apply, and they select
+ * windows. */
 int pathprof_store_slots(struct pathprof_store *store, const struct pathprof_filter *filter,
 			 pathprof_slot_row_fn *fn, void *context, struct pathprof_error *error);
 
@@ -54,10 +54,12 @@ enum pathprof_parcel_added {
 /*
  * Adds a parcel, all of it or nothing: each part becomes a window. Each recorded window is counted
  * once, in whatever order parcels of its store and slot come: one takes the place of those whose
- * windows it has as well, and stands beside those with which it has none in common. Where it has a
- * part of another's, the fullest stays; pathprof_store_parcel_rest() is for who would lose by that.
- * -EINVAL: it has no windows, or was made of this very store. -EEXIST: another host sent some of
- * its windows, or some were rolled. -E2BIG: more than PATHPROF_PARCEL_PARTS_MAX parts of one slot.
+ * windows it has as well, and stands beside those with which it has none in common. If it lacks
+ * some windows of those whose place it would take, it takes it only if it has more windows than
+ * these have together; else nothing is changed. A sender that would lose windows by that sends
+ * pathprof_store_parcel_rest(). -EINVAL: it has no windows, or was made of this very store.
+ * -EEXIST: another host sent some of its windows, or some were rolled. -E2BIG: more than
+ * PATHPROF_PARCEL_PARTS_MAX parts of one slot.
  */
 int pathprof_store_add_parcel(struct pathprof_store *store, const struct pathprof_parcel *parcel,
 			      enum pathprof_parcel_added *ret_added, struct pathprof_error *error);
@@ -71,7 +73,8 @@ int pathprof_store_add_parcel(struct pathprof_store *store, const struct pathpro
  */
 int pathprof_store_roll(struct pathprof_store *store, int64_t before_s, bool *ret_rolled,
 			struct pathprof_error *error);
-/* Begin of the hour that it would sum up, in seconds since 1970; -1: there is none. */
+/* The beginning of the hour that pathprof_store_roll() would sum up, in seconds since 1970; -1:
+ * there is none. */
 int pathprof_store_roll_next(struct pathprof_store *store, int64_t before_s, int64_t *ret_hour_s,
 			     struct pathprof_error *error);
 
@@ -79,7 +82,7 @@ int pathprof_store_roll_next(struct pathprof_store *store, int64_t before_s, int
 #define PATHPROF_STORE_FUNCTIONS_MAX 100000
 /*
  * Adds the names that a parcel brought, once its counts are there: those of builds of which
- * something was counted. What is known stays as it was said first. *ret_cut: names left out.
+ * something was counted. A name that is known stays as it was. *ret_cut: names left out.
  */
 int pathprof_store_add_names(struct pathprof_store *store, const struct pathprof_parcel *parcel,
 			     uint64_t *ret_cut, struct pathprof_error *error);
@@ -96,7 +99,7 @@ struct pathprof_host_row {
 	double cpu_s; /* CPU time that the clock saw */
 };
 typedef int pathprof_host_row_fn(void *context, const struct pathprof_host_row *row);
-/* By name. Of the filter, which may be NULL, the host and the labels count. */
+/* Ordered by name. Only the host and the labels of the filter, which may be NULL, apply. */
 int pathprof_store_hosts(struct pathprof_store *store, const struct pathprof_filter *filter,
 			 pathprof_host_row_fn *fn, void *context, struct pathprof_error *error);
 
@@ -149,7 +152,7 @@ int pathprof_store_parcel_keys(struct pathprof_store *store,
 			       const char *host, struct pathprof_parcel_key **ret_keys,
 			       size_t *ret_cnt, struct pathprof_error *error);
 
-/* Of how many stores parcels of that host were added. */
+/* The number of stores from which parcels of that host were added. */
 int pathprof_store_count_stores(struct pathprof_store *store, const char *host, uint64_t *ret_cnt,
 				struct pathprof_error *error);
 

@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-/* Where a node begins in the source. */
+/* The source position at which a node begins. */
 struct pathprof_counted_line {
 	const char *file;      /* "": unknown */
 	uint32_t line, column; /* 0: unknown */
@@ -75,7 +75,7 @@ struct pathprof_counted_function {
 
 struct pathprof_counted;
 
-/* What a file of counts says of its run. */
+/* The description of its run in a file of counts. */
 struct pathprof_counts_run {
 	uint64_t pid;
 	int64_t begin_ns, end_ns; /* CLOCK_REALTIME: its start, and the last change of the file */
@@ -92,14 +92,14 @@ int pathprof_counted_open(struct pathprof_counted **ret_counted, const char *pat
 			  struct pathprof_error *error);
 /*
  * The same of a program that a process apart reads (pathprof/apart.h), and so are the files of
- * counts that are added, so that what they hold cannot reach the caller. What comes back is
- * checked. -EOWNERDEAD: that process died.
+ * counts that are added, so that what they hold cannot reach the caller. The results are checked.
+ * -EOWNERDEAD: that process died.
  */
 int pathprof_counted_open_apart(struct pathprof_counted **ret_counted, const char *path,
 				struct pathprof_error *error);
 /* NULL-safe. */
 void pathprof_counted_free(struct pathprof_counted *counted);
-/* As they lie in the file. */
+/* The functions, in the file's order. */
 const struct pathprof_counted_function *
 pathprof_counted_functions(const struct pathprof_counted *counted, uint32_t *ret_cnt);
 /* Functions that were left out of counting. */
@@ -154,10 +154,10 @@ int pathprof_counted_way(const struct pathprof_counted *counted, uint32_t functi
  */
 int pathprof_counted_identity(const struct pathprof_counted *counted,
 			      struct pathprof_build_id *ret_id);
-/* Such a binary, not the code that a process generated ("jit:PID"). */
+/* Whether it is a binary that counts its paths, not code that a process generated ("jit:PID"). */
 bool pathprof_is_counted(const struct pathprof_build_id *id, const char *name);
 
-/* Where a path starts there: the function in the upper bits, the path's number in the lower. */
+/* The start of a counted path: its function in the upper bits, its number in the lower. */
 #define PATHPROF_COUNTED_BITS 40
 static inline uint64_t pathprof_counted_start(uint32_t function, uint64_t id)
 {

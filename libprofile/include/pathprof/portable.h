@@ -36,7 +36,7 @@ struct pathprof_portable {
 	size_t path_cnt, path_room;
 	uint64_t *functions; /* ascending; NULL: not known yet */
 	size_t function_cnt;
-	/* Its file could not be read: not asked for before then, and the pause that led there. */
+	/* If its file could not be read: the time of the next try, and the pause before it. */
 	int64_t retry_ns, pause_ns;
 };
 
@@ -47,7 +47,7 @@ struct pathprof_portable *pathprof_portable_ref(struct pathprof_portable *portab
 void pathprof_portable_unref(struct pathprof_portable *portable);
 size_t pathprof_portable_bytes(const struct pathprof_portable *portable);
 
-/* What the store has of it is added. Nothing there is no error. */
+/* Adds the paths and functions that the store has of this build; it is no error if it has none. */
 int pathprof_portable_load(struct pathprof_portable *portable, struct pathprof_store *store,
 			   struct pathprof_error *error);
 /* Adds those that are not known yet. In any order. -ENOMEM: unchanged. */

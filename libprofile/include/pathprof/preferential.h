@@ -29,7 +29,7 @@ extern "C" {
 
 /* More interesting paths of a function than these get no slot. */
 #define PATHPROF_PREFERENTIAL_MAX 256
-/* The span of their numbers is at most so many times the interesting paths. */
+/* The span of their numbers is at most this many times the number of interesting paths. */
 #define PATHPROF_PREFERENTIAL_DELTA 4
 /* The key of a slot without a path: no register holds this value. */
 #define PATHPROF_PREFERENTIAL_FREE (1ull << 63)
@@ -38,7 +38,7 @@ struct pathprof_preferential {
 	struct pathprof_increments increments; /* of the register */
 	uint64_t *keys;                        /* by slot */
 	uint32_t slot_bits, number_bits;
-	size_t path_cnt; /* interesting paths with a slot: the first so many */
+	size_t path_cnt; /* interesting paths that have a slot, the first ones of ids[] */
 	uint64_t span;   /* from the least of their preferential numbers to the greatest */
 };
 

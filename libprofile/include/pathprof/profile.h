@@ -75,7 +75,8 @@ struct pathprof_binary {
 	struct pathprof_build_id id;
 	char *name; /* path as the profiled process names it, or "[vdso]", "jit:PID",
 			PATHPROF_KERNEL_NAME */
-	/* Whose code was counted; none where nobody told. Of more, one of each owner stays. */
+	/* The files that the code came from; none if not known. If there are too many, one of each
+	 * owner is kept. */
 	struct pathprof_file files[PATHPROF_FILES_MAX];
 	uint32_t file_cnt;
 };
@@ -174,8 +175,8 @@ struct pathprof_clock_count {
 #define PATHPROF_PLACE_UNKNOWN 0
 #define PATHPROF_PLACE_KERNEL  16
 
-/* Where its functions have names, the kernel is a binary, of PATHPROF_ID_JIT, and places are their
- * starts. */
+/* If the names of its functions can be read, the kernel is a binary, of PATHPROF_ID_JIT, and places
+ * are the starts of its functions. */
 #define PATHPROF_KERNEL_NAME "[kernel]"
 bool pathprof_is_kernel(const struct pathprof_build_id *id, const char *name);
 

@@ -39,11 +39,11 @@ int pathprof_text_profiles_read(struct pathprof_text_profiles **ret_profiles,
 				enum pathprof_text_keys keys, struct pathprof_error *error);
 void pathprof_text_profiles_free(struct pathprof_text_profiles *profiles);
 
-/* Of file i < file_cnt. */
+/* The profile of file i < file_cnt. */
 const struct pathprof_distribution *
 pathprof_text_profile(const struct pathprof_text_profiles *profiles, size_t i);
-/* Its key as it stood where it came first, not terminated: *ret_len bytes. NULL: no such event, or
- * a branch's, whose key says it all. */
+/* The event's key as it was first written, not terminated: *ret_len bytes. NULL: no such event, or
+ * one read as PATHPROF_TEXT_BRANCHES, which key_hi and key_lo tell in full. */
 const char *pathprof_text_key(const struct pathprof_text_profiles *profiles,
 			      const struct pathprof_event *event, size_t *ret_len);
 /* true: every key of every file is a direction of a branch. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What a collector in the kernel, the module or the BPF program, hands to user space: records, each
- * with a head that says what it is, and counters. Fixed width, padded by hand, little-endian as the
- * machine.
+ * The output of a collector in the kernel, the module or the BPF program, to user space: records,
+ * each with a head that tells its kind, and counters. Fixed width, padded by hand, little-endian as
+ * the machine.
  *
  * Whole windows are records of abi.h.
  */
@@ -108,17 +108,17 @@ struct pathprof_segment {
 	__u32 pad;
 };
 
-/* What of the stream becomes tuples. */
+/* The parts of the branch stream that become tuples. */
 #define PATHPROF_PROFILE_EDGES 1 /* (branch, what ran next) */
 #define PATHPROF_PROFILE_CALLS 2 /* (call, its target), direct and indirect calls */
 
-/* What a path counts. Branch stacks only, but for PATHPROF_METRIC_RUNS. */
+/* The figure counted for each path. All but PATHPROF_METRIC_RUNS need branch stacks. */
 #define PATHPROF_METRIC_RUNS       0 /* how often it ran */
 #define PATHPROF_METRIC_CYCLES     1
 #define PATHPROF_METRIC_MISPREDICT 2
 #define PATHPROF_METRIC_CNT        3
 
-/* What collectors count; each uses those that it has a use for. */
+/* The counters of collectors; each collector uses some of them. */
 struct pathprof_collector_stats {
 	__u64 value[64]; /* by PATHPROF_STAT_*, the rest 0 */
 };

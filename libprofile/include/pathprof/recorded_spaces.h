@@ -9,8 +9,8 @@
  * needed. The *generation* changes when other code lies where code was; a fork shares its parent's
  * until one of the two changes, as it shares the mappings.
  *
- * Whose file a mapping is, is decided here for `import` and `export --recording` alike: by the
- * rules of pathprof/mapped.h.
+ * Which file a mapping belongs to, if any, is decided here for both `import` and
+ * `export --recording`, by the rules of pathprof/mapped.h.
  *
  * Workload: some thousand processes, each with some hundred mappings; asked once a sample, and once
  * for each page of code that is new. All that is kept takes PATHPROF_RECORDED_SPACES_BYTES_MAX at

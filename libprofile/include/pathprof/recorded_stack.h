@@ -65,8 +65,7 @@ struct pathprof_recorded_walk {
 
 /*
  * One end or both are in the kernel. The program goes on where it was interrupted, or behind what
- * it called the kernel by. Where the way back alone was recorded, that may be anywhere from here
- * on.
+ * it called the kernel by. If only the way back was recorded, that may be anywhere from here on.
  */
 static inline void pathprof_recorded_pass_kernel(struct pathprof_recorded_walk *walk,
 						 const struct pathprof_recorded_branch *b)

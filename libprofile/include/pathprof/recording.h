@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * Reading what other tools recorded: perf.data, `perf script` text, and counted branches as BOLT,
- * llvm-profgen and AutoFDO write them. One reader for all: it hands on mappings, processes and
- * samples in the order of the recording, or counts of branches, and keeps nothing.
+ * Reading the recordings of other tools: perf.data, `perf script` text, and counted branches as
+ * BOLT, llvm-profgen and AutoFDO write them. One reader for all: it hands on mappings, processes
+ * and samples in the order of the recording, or counts of branches, and keeps nothing.
  *
  *     pathprof_recording_open(&recording, format, fd, "perf.data", &sink, &error);
  *     while ((r = pathprof_recording_read(recording, &error)) > 0)
@@ -69,7 +69,7 @@ struct pathprof_recorded_process {
 	const char *comm; /* COMM and EXEC; else NULL */
 };
 
-/* What the recording says of a branch beside its addresses. */
+/* Flags of a recorded branch. */
 #define PATHPROF_RECORDED_MISPREDICTED 0x01
 #define PATHPROF_RECORDED_PREDICTED    0x02 /* neither: the hardware does not tell */
 #define PATHPROF_RECORDED_IN_TX        0x04
@@ -104,7 +104,7 @@ struct pathprof_recorded_sample {
 	const struct pathprof_recorded_branch *branches; /* newest first, as recorded */
 };
 
-/* Where a count of an aggregated format lies. */
+/* The place in code of a count of an aggregated format. */
 struct pathprof_recorded_place {
 	struct pathprof_build_id id; /* PATHPROF_ID_NONE: of the one binary that was profiled */
 	const char *symbol;          /* fdata: address is an offset from it; else NULL */
@@ -145,7 +145,7 @@ struct pathprof_recording_stats {
 	bool truncated;     /* the file ends in the middle of a record: its writer was killed */
 };
 
-/* What the recording says of itself; strings live as long as it. NULL or 0: not told. */
+/* The recording's description of itself; strings live as long as it. NULL or 0: not told. */
 struct pathprof_recording_info {
 	const char *hostname, *arch, *release, *cpu, *command;
 	/* Tables beside the records that contradict themselves, by name, with commas between them:
@@ -181,7 +181,7 @@ const char *pathprof_recording_event(const struct pathprof_recording *recording,
  */
 enum pathprof_basis pathprof_recording_event_basis(const struct pathprof_recording *recording,
 						   uint32_t event);
-/* As known so far of the file of that name; false: nothing. perf.data's build-id table. */
+/* The build-id of the file of that name by perf.data's build-id table; false: not known so far. */
 bool pathprof_recording_build_id(const struct pathprof_recording *recording, const char *name,
 				 struct pathprof_build_id *ret_id);
 

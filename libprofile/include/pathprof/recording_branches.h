@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * A recording straight into the branch profile of one binary, without windows, paths or a
- * database: every entry of a branch stack is a branch, every two neighbours a range of code run
- * from the older one's target to the newer one's branch. What the tools for it (perf2bolt,
- * llvm-profgen, create_llvm_prof) count; docs/formats.md says where they differ and what is done
- * here.
+ * A recording straight into the branch profile of one binary, without windows, paths or a database:
+ * every entry of a branch stack is a branch, every two neighbours a range of code run from the
+ * older one's target to the newer one's branch. These are the counts of the tools for it
+ * (perf2bolt, llvm-profgen, create_llvm_prof); docs/formats.md says where they differ and what is
+ * done here.
  *
  *     pathprof_recording_branches_new(&branches, format, code, graph, &profile, &error);
  *     pathprof_recording_branches_sink(branches, &sink);
@@ -93,7 +93,7 @@ void pathprof_recording_branches_set_recording(struct pathprof_recording_branche
 int pathprof_recording_branches_finish(struct pathprof_recording_branches *branches,
 				       const struct pathprof_recording *recording,
 				       struct pathprof_error *error);
-/* Of a reading that this object stopped; its text is empty when it was not this object. */
+/* The error with which this object stopped a reading; the text is empty if it did not. */
 const struct pathprof_error *
 pathprof_recording_branches_error(const struct pathprof_recording_branches *branches);
 const struct pathprof_recording_branches_stats *

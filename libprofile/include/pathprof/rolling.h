@@ -12,9 +12,10 @@
  *                            may (the change is the new normal), and is dropped when the alert is
  *                            over before.
  *
- * So a change never becomes part of what it is measured against before anybody could be told, and a
- * program that comes back to its old ways finds them there. The window in which a change begins
- * shows too little of it for an alert: it is still recent when the next one tells.
+ * Thus a change never becomes part of its own baseline before an alert can fire, and a program that
+ * returns to its old behaviour finds that behaviour in the base. The window in which a change
+ * begins shows too little of it for an alert: it is still recent when the next one shows the
+ * change.
  *
  * Buckets hold one window each at first; when all are full, neighbours are put together, until
  * eight of them span the time wanted. How windows scatter (dispersion) is estimated from them.
@@ -81,7 +82,7 @@ int pathprof_rolling_push(struct pathprof_rolling *rolling, const struct pathpro
 int pathprof_rolling_pool(const struct pathprof_rolling *rolling,
 			  const struct pathprof_tally *window, uint32_t cnt,
 			  struct pathprof_tally *ret_pool);
-/* Of windows during which nothing changed; 0: too little was seen to say. */
+/* The dispersion of windows during which nothing changed; 0: too little was seen to say. */
 double pathprof_rolling_dispersion(struct pathprof_rolling *rolling);
 size_t pathprof_rolling_bytes(const struct pathprof_rolling *rolling);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What a share means: TIME and RUNS.
+ * The two kinds of shares: TIME and RUNS.
  *
  *   TIME  the share of CPU time that was spent while a path (function, binary, process) ran
  *   RUNS  how often a path ran, as a share of all runs

@@ -6,15 +6,15 @@
 #ifndef PATHPROF_SOURCES_H
 #define PATHPROF_SOURCES_H
 
-/* What must be there for a source to run. */
+/* The requirements of a source. */
 #define PATHPROF_NEEDS_MODULE       1u /* the kernel module, loaded */
 #define PATHPROF_NEEDS_BRANCH_STACK 2u /* of the processor, as perf events have it */
 #define PATHPROF_NEEDS_BPF          4u /* the same on every CPU, and the right to load BPF programs */
 #define PATHPROF_NEEDS_PTRACE       8u /* the right to step the threads of others */
 
 /*
- * Its operations are pp_source_X; the name that settings and options know it under; what it needs;
- * what it is, in a few words; a sentence for the settings' file.
+ * A row: X, whose operations are pp_source_X; the name in settings and options; its requirements; a
+ * description in a few words; a sentence for the settings' file.
  */
 #define PATHPROF_SOURCES(ROW)                                                                      \
 	ROW(kmod_lbr, "kmod-lbr", PATHPROF_NEEDS_MODULE | PATHPROF_NEEDS_BRANCH_STACK,             \

@@ -26,7 +26,7 @@
 
 /* How long what ended or was overwritten is remembered. */
 #define PATHPROF_SPACE_GRACE_NS 10000000000ull
-/* As many as Linux lets a process have by default (vm.max_map_count). */
+/* Just above the number of mappings that a process may have by default (vm.max_map_count). */
 #define PATHPROF_SPACE_PIECES_MAX 65536
 #define PATHPROF_SPACE_PAST_MAX   256
 /* Bytes of all names together. Those of one user take half of what the others' leave of it. */

@@ -4,8 +4,8 @@
  * has of its node's executions: what compilers keep of a profile.
  *
  * A loop multiplies what comes into it by 1 / (1 - what goes back of one round). Inner loops come
- * first. What comes over an edge into the middle of a loop (irreducible regions) is counted, what
- * goes back over it is not.
+ * first. Executions over an edge into the middle of a loop (irreducible regions) are counted, those
+ * back over it are not.
  *
  * Source: Wu and Larus, Static Branch Frequency and Program Profile Analysis (1994), algorithm 2.
  * Workload: every function of a translation unit once; each loop walks its own nodes.

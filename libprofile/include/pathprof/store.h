@@ -36,7 +36,7 @@ enum pathprof_store_mode {
 	 */
 	PATHPROF_STORE_READ,
 	PATHPROF_STORE_WRITE, /* created and migrated when needed; one writer at a time (flock) */
-	/* As READ, for who follows what a daemon writes: an older schema is -EPROTO. */
+	/* The same as READ, to follow what a daemon writes: an older schema is -EPROTO. */
 	PATHPROF_STORE_FOLLOW,
 };
 
@@ -74,7 +74,7 @@ enum pathprof_window_kind {
 };
 #define PATHPROF_KIND_CNT (PATHPROF_KIND_WEIGHED + 1)
 
-/* Of a window with this basis and horizon; weighed as in profile.h. */
+/* The kind of a window with this basis and horizon; weighed as in profile.h. */
 enum pathprof_window_kind pathprof_window_kind(enum pathprof_basis basis, uint32_t horizon,
 					       bool weighed);
 /* "any", "branches", "horizon", "taken", "weighed"; NULL when out of range. */
@@ -106,7 +106,7 @@ struct pathprof_filter {
 	enum pathprof_window_kind kind;
 	/*
 	 * Paths and edges only of windows in which every file behind their binaries belongs to one
-	 * of these users, as far as that was written down; owner_cnt 0: whoever it belongs to.
+	 * of these users, as far as that was recorded; owner_cnt 0: of any owner.
 	 */
 	uint32_t owners[PATHPROF_OWNERS_MAX];
 	uint32_t owner_cnt;
@@ -231,7 +231,8 @@ int pathprof_store_knows_build(struct pathprof_store *store, const struct pathpr
 int pathprof_store_binaries(struct pathprof_store *store, const struct pathprof_filter *filter,
 			    pathprof_binary_row_fn *fn, void *context,
 			    struct pathprof_error *error);
-/* Of the filter what selects windows, and binary count. By binary, the one seen most first. */
+/* Only the filter's binary and its members that select windows apply. Rows are ordered by binary;
+ * of one binary, the file that is in the most windows comes first. */
 int pathprof_store_files(struct pathprof_store *store, const struct pathprof_filter *filter,
 			 pathprof_file_row_fn *fn, void *context, struct pathprof_error *error);
 int pathprof_store_processes(struct pathprof_store *store, const struct pathprof_filter *filter,
@@ -319,20 +320,20 @@ int pathprof_store_add_jit_symbol(struct pathprof_store *store, const struct pat
 				  uint64_t start, uint64_t len_bytes, const char *name,
 				  struct pathprof_error *error);
 /*
- * -ENOENT when offset has none. Of those that lie within one another the innermost; up to 16 that
- * begin before offset are looked at. name holds name_size bytes.
+ * -ENOENT when offset has none. If ranges are nested, the innermost; up to 16 that begin before
+ * offset are looked at. name holds name_size bytes.
  */
 int pathprof_store_jit_symbol(struct pathprof_store *store, const struct pathprof_build_id *id,
 			      uint64_t offset, char *name, size_t name_size, uint64_t *ret_start);
 
 /*
  * A profile file: a store with one window, made of everything a filter selects, processes and
- * containers kept, written beside and renamed so that a reader sees all of it or none. What
- * baselines are, and what `file:` selectors read. replace false: -EEXIST when the file is there;
+ * containers kept, written beside and renamed so that a reader sees all of it or none. Baselines
+ * are such files, and `file:` selectors read them. replace false: -EEXIST when the file is there;
  * -ENODATA when nothing is selected; -EINVAL when the windows are of several kinds: the filter's
  * kind then says which to keep; -E2BIG when more is selected than fits into memory, or note is
- * longer than 64 KiB. note goes with it (pathprof_store_note()), and so do the names
- * of paths that outlive their build.
+ * longer than 64 KiB. note goes with it (pathprof_store_note()), and so do the names of paths that
+ * outlive their build.
  */
 int pathprof_store_extract(struct pathprof_store *store, const struct pathprof_filter *filter,
 			   const char *file, const char *note, bool replace,
@@ -427,9 +428,8 @@ struct pathprof_message_row {
 };
 /*
  * Writes all rows in one transaction, and the messages of what changed with them: nobody sees one
- * without the other. A row in phase quiet that never fired is removed. Of the messages the newest
- * 1024 are kept, and those of alerts that fire; pathprof_store_retain() drops others by age as
- * well.
+ * without the other. A row in phase quiet that never fired is removed. The newest 1024 messages are
+ * kept, and those of alerts that fire; pathprof_store_retain() drops others by age as well.
  */
 int pathprof_store_set_alerts(struct pathprof_store *store, const struct pathprof_alert_row *rows,
 			      size_t cnt, const struct pathprof_message_row *messages,
@@ -444,7 +444,7 @@ typedef int pathprof_message_row_fn(void *context, const struct pathprof_message
 int pathprof_store_messages(struct pathprof_store *store, int64_t after,
 			    pathprof_message_row_fn *fn, void *context,
 			    struct pathprof_error *error);
-/* What was told of the alerts that fire now, in order. */
+/* The newest message of each alert that fires now, in order. */
 int pathprof_store_firing(struct pathprof_store *store, pathprof_message_row_fn *fn, void *context,
 			  struct pathprof_error *error);
 #define PATHPROF_STORE_IDENTITY_LEN 33
@@ -525,7 +525,7 @@ struct pathprof_piece_row {
 struct pathprof_segment_row {
 	struct pathprof_piece first, second;
 	uint64_t count; /* or samples */
-	/* As in struct pathprof_path_row for samples; for a run its count, and 0. */
+	/* As in struct pathprof_path_row for samples; of a run, weight is count, the others 0. */
 	double weight, squares, weight_squares;
 };
 struct pathprof_run {

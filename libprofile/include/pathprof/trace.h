@@ -102,7 +102,7 @@ void pathprof_trace_free(struct pathprof_trace *trace);
 /* true when the file begins as a trace does; false also when it cannot be read. */
 bool pathprof_trace_is(const char *path);
 
-/* What these point to belongs to the trace. index < the count in the info; else NULL. */
+/* The structures returned belong to the trace. NULL: index is not below the count in the info. */
 const struct pathprof_trace_info *pathprof_trace_info(const struct pathprof_trace *trace);
 const struct pathprof_trace_module_info *pathprof_trace_module(const struct pathprof_trace *trace,
 							       uint32_t index);

@@ -29,7 +29,7 @@
 #define PATHPROF_TRACE_END     0x0a444e4550504150ull /* "PAPPEND\n" */
 #define PATHPROF_TRACE_VERSION 1
 
-/* What the words hold beside blocks: pathprof_trace_header.flags. */
+/* The kinds of words beside blocks: pathprof_trace_header.flags. */
 #define PATHPROF_TRACE_HAS_LOADS  1 /* every load: address and value */
 #define PATHPROF_TRACE_HAS_MEMORY 2 /* every load and store: address */
 

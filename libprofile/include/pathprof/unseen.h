@@ -3,8 +3,8 @@
  * The share of marked paths (no test ran them) among those that windows saw, and a bound on what
  * runs and no window has seen yet.
  *
- * Bursts are the samples; paths of one burst follow one another and are not independent. What is
- * known of a path is how many bursts at least saw it: looks = samples^2 / squares (profile.h).
+ * Bursts are the samples; paths of one burst follow one another and are not independent. The known
+ * figure of a path is how many bursts at least saw it: looks = samples^2 / squares (profile.h).
  *
  * Share: a ratio of weights. Its interval is Wilson's over the bursts (the widest a cluster sample
  * can be), fewer where weights of bursts differ: n = bursts / d, where d is the mean, by weight, of

@@ -51,7 +51,7 @@ enum pathprof_unwind_rule {
 	PATHPROF_UNWIND_SIGNAL, /* the return from a signal handler: the kernel's frame */
 	PATHPROF_UNWIND_RULE_CNT
 };
-/* Where the caller's rbp is. */
+/* The rule that finds the caller's rbp. */
 enum pathprof_unwind_rbp_rule {
 	PATHPROF_UNWIND_RBP_SAME,
 	PATHPROF_UNWIND_RBP_AT_CFA, /* saved at CFA + rbp_offset */
@@ -76,8 +76,8 @@ struct pathprof_unwind_table {
 };
 
 /*
- * The table of a file. -ENOENT: it has neither; -E2BIG: more than row_max rows; -EOPNOTSUPP: a
- * file that is read apart; -ENOMEM. What of a file is damaged has no rows.
+ * The table of a file. -ENOENT: it has neither; -E2BIG: more than row_max rows; -EOPNOTSUPP: a file
+ * that is read apart; -ENOMEM. Damaged parts of a file have no rows.
  */
 int pathprof_unwind_table_new(struct pathprof_unwind_table *ret_table, struct pathprof_code *code,
 			      size_t row_max);

@@ -9,7 +9,7 @@
  *     counted wrongly;
  *   - where no warm path runs there is no code, but for where paths end: they count in `cnt`.
  *
- * So the counters from cnt on are, together, how often cold paths ran.
+ * The counters from cnt on therefore add up to the number of runs of cold paths.
  *
  * An edge is cold when it has less than a tenth of what it would have if all ways out of its node
  * ran alike (a twentieth of two, as in the source; a switch of an interpreter has sixty), or less
@@ -41,11 +41,11 @@
 extern "C" {
 #endif
 
-/* An edge has to have one of so many parts of what its node's ways out have on the average. */
+/* An edge is cold with less than one in this many of what its node's ways out have on average, */
 #define PATHPROF_WARM_LOCAL 10
-/* And one of so many paths that the program ran. */
+/* or with less than one in this many of the paths that the program ran. */
 #define PATHPROF_WARM_GLOBAL 1000
-/* The same of targeted profiles: of what its node's ways out have together. */
+/* In targeted profiles: less than one in this many of what its node's ways out have together. */
 #define PATHPROF_WARM_LOCAL_TARGETED 20
 /* Loops that go round so often are left out by themselves, and what leaves them is counted. */
 #define PATHPROF_WARM_ROUNDS 10

@@ -17,8 +17,8 @@
 
 #define RUNNING_MAX 32
 /*
- * No wait, and nothing done for the process, counts for more: an asker that is suspended meanwhile
- * has lost no more of the time, and a download may be a long one.
+ * A single wait, and a single request served for the process, count for no more than these: an
+ * asker that is suspended meanwhile has lost no more of the time, and a download may be a long one.
  */
 #define WAIT_MS       1000
 #define WAIT_MOST_NS  ((int64_t)PP_NSEC_PER_SEC)
@@ -199,7 +199,7 @@ static void spend(int64_t *left_ns, uint64_t since_ns, int64_t most_ns)
 	*left_ns -= spent_ns < most_ns ? spent_ns : most_ns;
 }
 
-/* Until there is a message, or the end of all. -EAGAIN: not in time. */
+/* Waits for a message or the end of the connection. -EAGAIN: not in time. */
 static int await(int socket, int64_t *left_ns)
 {
 	struct pollfd one = {.fd = socket, .events = POLLIN};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * What a process apart may ask its asker for. The names are a file's, or made up by who got hold of
- * the process: it gets ELF files that can be read, and nothing else, so that it cannot have the
- * contents of any file told to it. A core file is ELF, too, and the memory of others: it is
- * refused.
+ * Requests that a process apart may send to its asker. The names in them come from a file, or from
+ * an attacker in the process: it gets readable ELF files and nothing else, so that it cannot obtain
+ * the contents of any other file. A core file is ELF, too, but holds the memory of other programs:
+ * it is refused.
  *
- * Debuginfod's client is loaded when something is to be fetched, so that nothing depends on it.
+ * The client library of debuginfod is loaded at the first fetch, so that nothing depends on it.
  *
  * Source: debuginfod_find_debuginfo(3).
  */

@@ -17,7 +17,7 @@
 
 #define SOCKET_FD 3
 
-/* Programs of some GB with debug information have to go. */
+/* Enough for programs of some GB with debug information. */
 static const struct pathprof_confine_limits limits = {
 	.more_bytes = UINT64_C(16) << 30,
 	.more_data_bytes = UINT64_C(8) << 30,
@@ -27,7 +27,7 @@ static const struct pathprof_confine_limits limits = {
 
 /* ---------------------------------------------------------------- asking back */
 
-/* Another one than the question's, which becomes its answer meanwhile. */
+/* Not the question's message, which becomes the answer meanwhile. */
 static struct pathprof_apart_message own;
 
 /* A descriptor, or -errno. */
@@ -92,8 +92,8 @@ static void give_up(void)
 
 	pathprof_confine_limits(&limits);
 	r = pathprof_confine_identity();
-	/* In a container that has not the right to it: root without capabilities, behind the
-	 * filter. */
+	/* In a container without the right to it the process stays root, without capabilities and
+	 * behind the filter. */
 	if (r < 0 && r != -EPERM)
 		_exit(PP_APART_EXIT_IDENTITY);
 	if (pathprof_confine_capabilities(NULL, 0) < 0)

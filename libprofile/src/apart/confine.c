@@ -76,7 +76,7 @@ int pathprof_confine_identity(void)
 	/* the user counts even where the groups must stay */
 	if (setresuid(NOBODY, NOBODY, NOBODY) < 0 && r == 0)
 		r = -errno;
-	/* A user namespace that has no nobody: its root is an ordinary user outside. */
+	/* In a user namespace without a user nobody, root is an ordinary user outside. */
 	return r == -EINVAL ? 0 : r;
 }
 

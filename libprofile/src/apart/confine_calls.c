@@ -4,11 +4,11 @@
  * process has already are let through, all others fail with EPERM, and readers take that as they
  * take any failure.
  *
- * What opens a file becomes SIGSYS, whose handler asks for the file and returns its descriptor in
- * the call's place: libdw opens a unit's .dwo file by itself and has no other way in.
+ * A call that opens a file raises SIGSYS, whose handler asks for the file and returns its
+ * descriptor in the call's place: libdw opens a unit's .dwo file by itself and cannot be given one.
  *
- * A list of numbers takes no library: a comparison each. Of fcntl() the command counts as well:
- * F_SETOWN and F_SETSIG would send any signal to any process of the same user.
+ * A list of numbers needs no library, just a comparison for each. The command of fcntl() is checked
+ * as well: F_SETOWN and F_SETSIG would send any signal to any process of the same user.
  */
 #include "pathprof/confine.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
-/* What a file's addresses count from; see pp_address.h. */
+/* The origin of a file's addresses; see pp_address.h. */
 #include "pp_address.h"
 
 #include <errno.h>

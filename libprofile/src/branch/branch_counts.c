@@ -29,7 +29,7 @@ struct reading {
 
 /* ---------------------------------------------------------------- places */
 
-/* Where what is called so begins; PATHPROF_OUTSIDE: there is none. */
+/* Looks up the start of the function or stub of that name; PATHPROF_OUTSIDE: there is none. */
 static int look_up(struct pp_branch_draft *draft, struct pathprof_code *code, const char *name,
 		   uint64_t *ret_start)
 {
@@ -213,7 +213,8 @@ static int add_namesakes(struct pathprof_branch_profile *p, const struct reading
 	return rc;
 }
 
-/* Where there are ranges they tell the same, and more of it: but which branches left the binary. */
+/* Adds a sample as a range of one instruction. If there are ranges, which tell more, samples only
+ * tell which branches left the binary. */
 static int add_sample(struct pathprof_branch_profile *p, uint64_t at,
 		      const struct pathprof_recorded_count *c)
 {
@@ -265,7 +266,7 @@ static int place_all(const struct reading *r, const struct pathprof_recorded_cou
 	return rc || c->kind != PATHPROF_RECORDED_TRACE ? rc : locate(r, &c->end, &at[2]);
 }
 
-/* What addresses count from, found out once; code of another binary is refused. */
+/* Learns the origin of addresses once; code of another binary is refused. */
 static int learn_code(struct pathprof_branch_profile *p, struct pathprof_code *code,
 		      struct pathprof_error *error)
 {

@@ -134,7 +134,7 @@ static int take_path(void *context, const struct pathprof_path_row *row)
 
 /* ---------------------------------------------------------------- edges */
 
-/* Where the offset is when it is of this binary. false: it should be, and is no code. */
+/* The place of an offset, PATHPROF_OUTSIDE for another binary. false: of this one, but no code. */
 static bool place(const struct taking *t, const struct pathprof_build_id *id, uint64_t offset,
 		  uint64_t *ret_place)
 {
@@ -175,7 +175,7 @@ static int take_edge(void *context, const struct pathprof_edge_row *row)
 
 /* ---------------------------------------------------------------- ranges of an import */
 
-/* As the file had it that was imported, whatever code makes of it. */
+/* Adds a range as it was in the imported file, without a check against the code. */
 static int take_counted(struct taking *t, const struct pathprof_range_row *row)
 {
 	struct pp_branch_entry range = {.at = {row->start, row->last, row->from != 0},
@@ -207,8 +207,8 @@ static int take_range(void *context, const struct pathprof_range_row *row)
 }
 
 /*
- * Where all windows were imported and kept their ranges, these are taken, as export --recording
- * takes them; else ranges are worked out of the paths. Ranges do not say of which process they are.
+ * If all windows were imported and kept their ranges, these are taken, as by export --recording;
+ * else ranges are derived from the paths. Ranges are not kept by process.
  */
 static int take_ranges(struct taking *t, struct pathprof_store *store,
 		       const struct pathprof_filter *filter, struct pp_code_ranges *ranges)

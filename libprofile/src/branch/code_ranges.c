@@ -14,7 +14,7 @@
 #include "pp_branch_profile.h"
 #include "pp_falls.h"
 
-/* Where there is no graph of the code: AutoFDO's bound. */
+/* The bound on a range's length in code without a graph; AutoFDO has the same. */
 #define RANGE_MAX_BYTES (1u << 20)
 
 /* ---------------------------------------------------------------- life */

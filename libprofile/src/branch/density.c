@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Enough samples? As BOLT counts it (PrintProgramStats, --show-density), llvm-profgen alike: bytes
- * run through over size, of the functions by falling density until they have the cutoff's share of
- * all branches, the not taken ones between blocks included and returns not.
+ * Whether there are enough samples, as BOLT counts it (PrintProgramStats, --show-density), and
+ * llvm-profgen likewise: bytes run through over size, of the functions by falling density until
+ * they have the cutoff's share of all branches, the not taken ones between blocks included and
+ * returns not.
  *
  * A function's parts count apart, as the functions that BOLT finds them to be. Workload: once an
  * export. The caller's memory.

@@ -56,7 +56,7 @@ static int add_range(struct making *m, const struct run *run, uint64_t last, uin
 						       .count = count});
 }
 
-/* All runs end at `last` but `stay` of them, the oldest. *ret_missing: so many were not there. */
+/* Ends all runs at `last` but the `stay` oldest. *ret_missing: how many fewer there were. */
 static int keep(struct making *m, uint64_t last, uint64_t stay, uint64_t *ret_missing)
 {
 	size_t kept = 0;
@@ -149,7 +149,7 @@ static int pass_block(struct making *m, uint32_t b)
 		return r;
 	if (goes_on(m->graph, b))
 		on = running_on(m, b);
-	/* Nothing runs on over a call: behind it, what came back begins. */
+	/* No run continues over a call: behind it, runs begin with returns. */
 	r = keep(m, block->last, called ? 0 : on, &missing);
 	if (!r && called)
 		return open_run(m, block->end, true, on);

@@ -12,7 +12,7 @@
 #define WEIGHT_MIN 0.05
 #define BLOCKS_MAX 1024
 
-/* What is known of a block. [1]: by a return behind the call before it, [0]: otherwise. */
+/* A block's flow. [1]: it came by a return from the call before the block, [0]: otherwise. */
 struct passed {
 	double led_to[2], begun[2];
 	double taken; /* by its last instruction */
@@ -123,7 +123,8 @@ static int fill_block(struct pathprof_branch_profile *p, const struct pathprof_g
 	double by[2] = {less(at->led_to[0], at->begun[0]), less(at->led_to[1], at->begun[1])};
 	int r = 0;
 
-	/* How a run began is not always known: no more of both than is missing of all. */
+	/* It is not always known how a run began: both kinds together are at most what is missing
+	 * in all. */
 	for (int i = 0; !r && i < 2 && all > 0; i++)
 		r = follow(p, g, passed, b, i, by[i] * all / (by[0] + by[1]));
 	return r;

@@ -2,7 +2,7 @@
 /*
  * The names that BOLT gives to functions of one binary: those of its symbols, but local ones have a
  * number behind them, by address among those of the same name: hot/1, hot/2. A stub of the linker
- * is called CALLEE@PLT. What writes fdata and what reads it agree by this.
+ * is called CALLEE@PLT. The writer and the reader of fdata both use these names.
  *
  * Workload: made once a profile, out of up to 10^6 symbols; looked up by bisection, 10^5 times.
  * Ownership: symbols are the code's, which must outlive this. Locking: none.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What a branch profile is before it is settled: entries as they came, summed up now and then so
- * that any number of them fits. Counts that are exact stay so up to 2^64 - 1, where they stop;
- * weights are added up beside them and rounded once.
+ * A branch profile before it is settled: entries in the order of arrival, summed up from time to
+ * time so that any number of them fits. Exact counts stay exact up to 2^64 - 1, where they stop;
+ * weights are summed up beside them and rounded once.
  *
  * Workload: some 10^8 additions of some 10^6 different entries. Ownership: the profile's.
  */
@@ -64,7 +64,7 @@ static inline size_t pp_branch_first(const struct pp_branch_entries *entries, ui
 
 /* An event that the counts are of, as their file names it. -ENOMEM. */
 int pp_branch_add_event(struct pathprof_branch_profile *p, const char *name);
-/* Adds where `from` comes from to where p does; first: p is empty. -ENOMEM. */
+/* Adds the origin of `from` to that of p; first: p is empty. -ENOMEM. */
 int pp_branch_merge_origin(struct pathprof_branch_profile *p,
 			   const struct pathprof_branch_origin *from, bool first);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * Ranges of code that were run between two branches, into a branch profile: each is held to the
- * code, which must not leave it on the way, and is told from one that a call returned to.
+ * Ranges of code that were run between two branches, into a branch profile: each is checked against
+ * the code, which must not leave it on the way, and one that a call returned to is kept apart.
  *
  * Workload: some 10^6 that differ, each once with its count. Ownership: graph and profile are the
  * caller's. One owner.

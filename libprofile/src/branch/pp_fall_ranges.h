@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
  * Ranges out of BOLT's fdata, which has none: it says how often each block ran on into the next,
- * and which branches led where. What led to a place runs on from there as often as the blocks
- * say; pp_falls_find() of the ranges made finds each fall-through with its count again.
+ * and which branches led where. Runs that branches led to a place go on from there as often as the
+ * blocks say; pp_falls_find() of the ranges made finds each fall-through with its count again.
  *
  * Workload: once a profile, over all blocks of its graph. Locking: none.
  */

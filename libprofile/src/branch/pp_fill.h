@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * Ranges that no path gave. A path that calls more than a window holds is never seen whole, yet
- * its branches are: code that would look cold between them. So where branches led to a place more
- * often than ranges begin there, the rest is followed through the code: at each conditional branch
- * it parts as the branches' own counts say.
+ * Ranges that no path gave. A path whose calls take more than a window is never seen whole, yet its
+ * branches are, and the code between them would look cold. So if branches led to a place more often
+ * than ranges begin there, the rest is followed through the code: it divides at each conditional
+ * branch by the branches' own counts.
  *
  * A block ran as often as branches led to it, and as what is before it ran on: as often as that
  * ran less what its own branch took away. That needs all taken branches and nothing else; behind a

@@ -10,8 +10,8 @@
  *
  * Paths of whole programs end at calls and begin again where these return; a store does not say
  * which kind it has, and a walk that reads one for the other runs on behind its call. So where
- * paths begin behind a call, what others ran there is not taken: it would be told twice. What is
- * missing then is filled in from the branches (pp_fill.h).
+ * paths begin behind a call, what others ran there is not taken: it would be told twice. Missing
+ * ranges are then filled in from the branches (pp_fill.h).
  *
  * Workload: 10^3 to 10^6 paths, a few open runs for each loop. Ownership: the caller's arrays.
  */

@@ -22,21 +22,22 @@
 #include "pathprof/foreign.h"
 
 /*
- * So much of a file is read for its notes, its headers included. Real ones are some hundred bytes;
- * what claims more is not worth the reading.
+ * The most that is read of a file for its notes, its headers included. Real notes have some hundred
+ * bytes; a file that claims more is not worth reading.
  */
 #define READ_MAX_BYTES (64u << 10)
-/* Each piece costs that beside its bytes: a million small notes are no cheaper than a long file. */
+/* Each read of the file is charged this much beside its bytes, so that a million small notes are
+ * bounded as well. */
 #define READ_COST_BYTES 28
 
 #define DIGEST_LEN 16
 
-/* Headers and notes of nearly all files lie within. */
+/* Nearly all files have their headers and notes in this many first bytes. */
 #define HEAD_BYTES 4096
 
 /*
- * Where bytes come from: an image in memory, or a file, its head at once and then in pieces, never
- * more than are left.
+ * The source of bytes: an image in memory, or a file, whose head is read at once and the rest in
+ * pieces, never more than left_bytes in all.
  */
 struct source {
 	const uint8_t *image; /* or the file's head */
@@ -108,7 +109,7 @@ static bool is_build_id(struct source *source, uint64_t at, const Elf64_Nhdr *no
 	       !memcmp(name, "GNU", sizeof(name));
 }
 
-/* Of notes, little-endian, in [at, end); padding is 4, or 8 in a segment aligned so. */
+/* Finds the build-id among little-endian notes in [at, end), padded to 4, or to 8 if align is 8. */
 static int find_note(struct source *source, uint64_t at, uint64_t end, uint64_t align,
 		     struct pathprof_build_id *ret_id)
 {
@@ -132,7 +133,7 @@ static int find_note(struct source *source, uint64_t at, uint64_t end, uint64_t 
 
 /* ---------------------------------------------------------------- a file */
 
-/* Where the headers of segments and of sections lie, in a file of either class. */
+/* The position of the headers of segments or of sections, in a file of either class. */
 struct table {
 	uint64_t offset, cnt;
 	uint16_t entry_bytes;

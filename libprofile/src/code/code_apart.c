@@ -562,7 +562,7 @@ uint32_t pp_apart_length(struct pathprof_code *code, uint64_t offset)
 	struct pp_code_apart *apart = code->apart;
 	uint8_t len = has_length(apart, offset) ? apart->lengths[offset - apart->lengths_at] : 0;
 
-	/* Whoever left the row of instructions asks anew. */
+	/* An offset beyond the lengths that are known takes another request. */
 	if (!len && fill_lengths(code, offset))
 		len = apart->lengths[0];
 	return len <= INSN_BYTES_MAX ? len : 0;
@@ -624,12 +624,12 @@ int pp_apart_graph_key(struct pp_graph_key *ret_key, struct pathprof_code *code,
 	if (m->bytes != sizeof(*ret_key))
 		return -EBADMSG;
 	memcpy(ret_key, m->text, sizeof(*ret_key));
-	/* Not that one file is kept under another's name. */
+	/* Prevents that one file's graph is stored under another's name. */
 	ret_key->build_id = code->id;
 	return 0;
 }
 
-/* Into memory that it can write to; what is read of it back is a copy, and checked. */
+/* Builds into memory that the process can write to; it is read back as a copy, and checked. */
 static int build_in(int fd, struct pathprof_graph **ret_graph, struct pathprof_code *code,
 		    pathprof_progress_fn *progress, void *context, struct pathprof_error *error)
 {
@@ -740,7 +740,7 @@ int pp_apart_inlines_at(struct pathprof_code *code, uint64_t offset,
 
 	if (max > PP_FRAMES_APART_MAX)
 		return -E2BIG;
-	/* A row is for who asks for as many frames each time. */
+	/* A row serves only callers that ask for the same number of frames each time. */
 	if (row->answer && code->apart->inlines_max == max)
 		r = take_frames(code->apart, row, offset, frames, max);
 	if (r == -EBADMSG) {

@@ -12,7 +12,7 @@
 
 #define NAME_BYTES_MAX 16384
 
-/* A file a process: one has no say in what is told of another. */
+/* A process reads one file only, so no file can influence what is told of another. */
 static struct pathprof_code *code;
 static struct pathprof_inlines *inlines;
 static struct pathprof_error error;

@@ -35,7 +35,7 @@ struct mapping {
 	bool writable;
 };
 
-/* What becomes of a slot: value when name is NULL and it is known, else what name is bound to. */
+/* The content of a relocated slot: value if name is NULL and it is known, else name's address. */
 struct relocation {
 	uint64_t vaddr, value;
 	const char *name;

@@ -15,7 +15,7 @@
 #include "pathprof/foreign.h"
 
 #define DEBUG_ROOT "/usr/lib/debug"
-/* A checksum is worked out of no more: sparse files are as long as one likes. */
+/* The longest file of which a checksum is computed: a sparse file may have any length. */
 #define CRC_MAX_BYTES (INT64_C(4) << 30)
 
 /* The identity that the file must have. */
@@ -36,7 +36,7 @@ static bool has_crc(int fd, uint32_t crc)
 
 	if (fstat(fd, &st) || st.st_size > CRC_MAX_BYTES)
 		return false;
-	/* Its file system may give more than the size that it tells. */
+	/* A file system may deliver more bytes than the size that it reports. */
 	for (off_t at = 0; (n = pread(fd, bytes, sizeof(bytes), at)) > 0; at += n) {
 		if (at > CRC_MAX_BYTES)
 			return false;

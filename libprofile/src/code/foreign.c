@@ -20,7 +20,7 @@
 
 _Static_assert(PATHPROF_OWN_ROOT == AT_FDCWD, "as the kernel calls it");
 
-/* Not in every <linux/magic.h>. */
+/* Some versions of <linux/magic.h> lack this. */
 #define CONFIGFS_MAGIC 0x62656570
 #define FUSECTL_MAGIC  0x65735543
 #define MQUEUE_MAGIC   0x19800202

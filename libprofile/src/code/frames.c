@@ -18,10 +18,11 @@
 
 #define RSP 7
 #define RIP 16 /* the column of the return address */
-/* A longer beginning of a CIE is nobody's; functions of two in turn would read it again each. */
+/* No compiler writes a longer beginning of a CIE. Functions that use two of them in turn would have
+ * one read again each. */
 #define CIE_BYTES_MAX 256
 
-/* What a CIE says of its functions. */
+/* The properties that a CIE gives its functions. */
 struct cie {
 	size_t at; /* in the section */
 	uint8_t address_encoding, exceptions_encoding;
@@ -29,7 +30,7 @@ struct cie {
 	bool signal, valid;
 };
 
-/* What may be left unread of an augmentation "zPLR..." ends it. */
+/* Reads an augmentation "zPLR..." up to the first unknown letter. */
 static void read_augmentation(struct pp_cursor *c, const char *augmentation, struct cie *cie)
 {
 	if (*augmentation != 'z')
@@ -116,7 +117,8 @@ static void save_register(struct frame_rules *rules, uint64_t reg)
 	rules->saved |= reg != RIP;
 }
 
-/* One without its operand in the opcode. False: behind the function's first instruction. */
+/* Takes an instruction whose operand is not in its opcode. False: behind the function's first
+ * instruction. */
 static bool apply_extended(struct pp_cursor *c, uint8_t op, struct frame_rules *rules)
 {
 	switch (op) {
@@ -187,7 +189,7 @@ static bool begins_set_up(struct pp_cursor *c)
 	return !c->bad && (rules.reg != RSP || rules.offset != 8 || rules.computed || rules.saved);
 }
 
-/* c stands behind the bounds of an FDE. What is damaged there leaves the bounds as they are. */
+/* c stands behind the bounds of an FDE. Damaged bytes there leave the bounds as they are. */
 static void read_details(struct pp_cursor *c, const struct cie *cie, struct pp_frame *frame)
 {
 	size_t instructions;

@@ -9,7 +9,7 @@
  * folded) or be wrong (the linker's).
  *
  * Files come from outside: the depth of a tree and the number of its entries are bounded, and libdw
- * checks the names. What cannot be read counts as absent.
+ * checks the names. Parts that cannot be read count as absent.
  *
  * Source: DWARF 5, 3.1.2 and 3.1.3 (skeletons, split units), 3.3 (subroutines, inlined ones);
  * LLVM's DILocation for its discriminators.
@@ -35,7 +35,7 @@
 /* An extension of LLVM and GCC that is not part of DWARF; elfutils has no name for it. */
 #define AT_GNU_DISCRIMINATOR 0x2136
 
-/* Of SHF_COMPRESSED; elf.h of Debian 12 has it not. */
+/* A compression of SHF_COMPRESSED sections that elf.h of Debian 12 does not have. */
 #ifndef ELFCOMPRESS_ZSTD
 #define ELFCOMPRESS_ZSTD 2
 #endif

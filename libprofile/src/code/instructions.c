@@ -17,7 +17,7 @@
 #include "pp_code_apart.h"
 #include "pp_insn.h"
 
-/* Nothing but the length, of what is newer than Zydis. */
+/* Takes only the length of instructions that are newer than Zydis. */
 static int read_form(const uint8_t *bytes, size_t len, ZydisDecodedInstruction *ret_insn)
 {
 	memset(ret_insn, 0, sizeof(*ret_insn));
@@ -57,7 +57,7 @@ uint32_t pp_insn_length(struct pathprof_code *code, uint64_t offset)
 	return insn.length;
 }
 
-/* What a direct branch to vaddr should be called. */
+/* Writes the name of a direct branch's target, for the text of the branch. */
 static void name_target(struct pathprof_code *code, uint64_t vaddr, char *text, size_t text_size)
 {
 	const char *name = NULL;
@@ -99,7 +99,7 @@ static int format_other(const ZydisDecodedInstruction *insn, const ZydisDecodedO
 	return 0;
 }
 
-/* As an assembler takes it. */
+/* Writes the bytes as a directive of the assembler. */
 static void format_bytes(const uint8_t *bytes, uint32_t len, char *text, size_t text_size)
 {
 	size_t at = 0;

@@ -4,8 +4,8 @@
  * fetched by debuginfod (only when DEBUGINFOD_URLS is set).
  *
  * libdwfl and libdw open no file by a name that this file or its debug information gives: they ask
- * find_debuginfo() for the one and are handed the other in open_common(). What is left to them are
- * .dwo files (inlines.c).
+ * find_debuginfo() for the one and are handed the other in open_common(). They open only .dwo files
+ * by themselves (inlines.c).
  *
  * Workload: once a handle, when the first name or line is asked for.
  */
@@ -39,7 +39,7 @@ static int fetch_apart(const void *id, size_t id_bytes)
 	return pp_foreign_is_asked()->fetch(&wanted);
 }
 
-/* By its names nothing: what /usr/lib/debug or debuginfod has of that build-id. */
+/* Finds the file of that build-id in /usr/lib/debug or by debuginfod, not by names in the file. */
 static int fetch(Dwfl_Module *module, void **userdata, const void *id, ssize_t id_bytes,
 		 char **ret_name)
 {
@@ -115,7 +115,7 @@ static bool open_module(struct pathprof_code *code)
 
 int pp_dwfl_open(struct pathprof_code *code)
 {
-	/* Whoever gets here with such a handle forgot to ask: nothing is read for that. */
+	/* Only the process apart reads the file of such a handle; callers should have asked it. */
 	if (code->apart)
 		return -ENOENT;
 	if (code->dwfl_state == PP_LAZY_NOT_YET)

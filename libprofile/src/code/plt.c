@@ -3,9 +3,9 @@
  * The linker's stubs, through which a file calls what others define: each jumps through a pointer
  * that the dynamic linker fills, and is named for what that will be.
  *
- * Workload: once a file, thousands of stubs of 8 or 16 bytes. What is in them is not decoded: the
- * jump through memory relative to rip is looked for, and counts when its pointer is one that is
- * filled. That holds for every linker.
+ * Workload: once a file, thousands of stubs of 8 or 16 bytes. Their code is not decoded: the jump
+ * through memory relative to rip is searched for, and counts if the dynamic linker fills its
+ * pointer. That holds for every linker.
  *
  * Ownership: entries and names are the handle's.
  *

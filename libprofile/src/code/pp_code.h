@@ -144,7 +144,7 @@ bool pp_section_next(const struct pathprof_code *code, struct pp_section *sectio
 /* The first of that name the file has bytes of. */
 bool pp_section_named(const struct pathprof_code *code, const char *name,
 		      struct pp_section *ret_section);
-/* Its bytes; false when the file does not hold them. They are libelf's. */
+/* A cursor over the section's bytes, which are libelf's; false when the file does not hold them. */
 bool pp_section_open(const struct pp_section *section, struct pp_cursor *ret_cursor);
 
 /* data.c, plt.c. NULL-safe. */

@@ -2,8 +2,8 @@
 /*
  * Reading of numbers out of bytes that come from outside: .eh_frame, exception tables.
  *
- * A cursor cannot leave its bytes. What reaches past their end reads as 0 and sets `bad`, which
- * sticks, so that callers look once, at the end of a record.
+ * A cursor cannot leave its bytes. A read past their end gives 0 and sets `bad`, which sticks, so
+ * that callers look once, at the end of a record.
  *
  * Ownership: the bytes are the caller's. Source: Linux Standard Base 5.0, chapter 10.5 (pointer
  * encodings); DWARF 4, 7.6 (LEB128).

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * Where a file's separate debug information lies. libdwfl and libdw would look for it themselves,
+ * Search for a file's separate debug information. libdwfl and libdw would look for it themselves,
  * and open whatever stands under the names that the file gives; so each name is looked up here, by
  * pathprof/foreign.h, and they are told the answer.
  *

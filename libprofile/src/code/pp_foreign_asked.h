@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * In a process that may open nothing: who is asked for files of others instead. From then on
- * pathprof_foreign_open() and pathprof_foreign_look() below the own root are what that one gives,
- * and below another one -EACCES.
+ * Names whom a process that may open nothing asks for files of others instead. From then on
+ * pathprof_foreign_open() and pathprof_foreign_look() return what that one gives below the own
+ * root, and -EACCES below another.
  *
  * Workload: once a process apart (pathprof/apart.h), before anything is looked for.
  */

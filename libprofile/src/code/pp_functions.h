@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * Where functions of a file begin and end, as far as its tables tell: symbols, .eh_frame, the
- * linker's stubs, exception tables. Graphs start from here and find what is known by calls alone.
+ * The bounds of a file's functions as far as its tables tell: symbols, .eh_frame, the linker's
+ * stubs, exception tables. Graphs start from here and find functions that are known by calls alone.
  *
  * All positions are vaddrs. Workload: once a file; cc1 has 40,000. One thread; arrays are the
  * caller's to release, names stay the code's.
@@ -30,7 +30,7 @@ struct pp_ranges {
 	uint64_t entry; /* the file's entry point; 0: none */
 };
 
-/* -ENOMEM. What is damaged is left out. */
+/* -ENOMEM. Damaged records are left out. */
 int pp_ranges_read(struct pp_ranges *ret_ranges, struct pathprof_code *code);
 void pp_ranges_release(struct pp_ranges *ranges);
 /* The range vaddr lies in, or NULL. */
@@ -54,8 +54,8 @@ int pp_data_read(struct pathprof_code *code, uint64_t vaddr, void *buf, size_t l
  */
 bool pp_data_is_constant(struct pathprof_code *code, uint64_t vaddr);
 /*
- * Of a pointer in memory that the dynamic linker fills (GOT): the symbol it will be bound to, NULL
- * when it is not such.
+ * The symbol that a pointer in memory will be bound to by the dynamic linker (GOT); NULL if vaddr
+ * is no such pointer.
  */
 const char *pp_data_import(struct pathprof_code *code, uint64_t vaddr);
 

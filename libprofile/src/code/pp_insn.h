@@ -12,9 +12,9 @@
 
 /*
  * Decodes the instruction at vaddr; operands (NULL: not wanted) holds ZYDIS_MAX_OPERAND_COUNT.
- * bytes[0..returned) are the file's, possibly more than the instruction has. -ERANGE outside
- * code, -ENOEXEC when undecodable or cut off. Of what Zydis does not know but whose form says how
- * long it is, ret_insn has the length and ZYDIS_MNEMONIC_INVALID, and there are no operands.
+ * bytes[0..returned) are the file's, possibly more than the instruction has. -ERANGE outside code,
+ * -ENOEXEC when undecodable or cut off. If Zydis does not know the instruction but its form tells
+ * its length, ret_insn has the length and ZYDIS_MNEMONIC_INVALID, and there are no operands.
  */
 int pp_insn_read(struct pathprof_code *code, uint64_t vaddr, uint8_t bytes[PP_INSN_BYTES],
 		 ZydisDecodedInstruction *ret_insn, ZydisDecodedOperand *operands);

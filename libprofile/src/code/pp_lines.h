@@ -3,7 +3,7 @@
  * Compilation units by the code they have, and lines out of their tables.
  *
  * Units are found by the ranges they name themselves (DW_AT_ranges, DW_AT_low_pc), not by
- * .debug_aranges, which clang does not write. Of split debug information (-gsplit-dwarf) this is
+ * .debug_aranges, which clang does not write. For split debug information (-gsplit-dwarf) this is
  * the part in the binary: ranges and lines are in it, functions are not.
  *
  * Workload: all units' ranges once, at the first question; then a search an answer, and a unit's
@@ -20,8 +20,8 @@
 #include "pp_code.h"
 #include "pp_spans.h"
 
-/* So many ranges are walked through in all: each takes bytes of its own in sound files, and in
- * hostile ones every entry could name the same long list. */
+/* The most ranges that are read in all. In sound files each range has bytes of its own; in hostile
+ * ones every entry could name the same long list. */
 #define PP_RANGES_MAX (1u << 26)
 
 struct pp_unit {
@@ -54,8 +54,8 @@ bool pp_lines_at(const struct pp_lines *lines, uint32_t unit, uint64_t vaddr,
 		 struct pp_line *ret_line);
 /*
  * Adds the ranges of a DIE of that unit. Those of functions that the linker left out are passed
- * over: they begin at 0, or where there is no code. What was walked through is taken off *left; at
- * 0 no more is read. 1: the linker left out all of it; -ENOMEM.
+ * over: they begin at 0, or where there is no code. The number of ranges read is taken off *left;
+ * at 0 no more is read. 1: the linker left out all of it; -ENOMEM.
  */
 int pp_lines_add_ranges(const struct pathprof_code *code, const struct pp_unit *unit,
 			Dwarf_Die *die, uint32_t item, struct pp_spans *spans, uint32_t *left);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
-/* What the files behind pp_functions.h offer one another. */
+/* The interface among the files that implement pp_functions.h. */
 #ifndef PP_RANGES_H
 #define PP_RANGES_H
 

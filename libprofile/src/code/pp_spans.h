@@ -9,8 +9,8 @@
  *
  * Workload: debug information's 10^2 to 10^6 ranges, added once, then looked up often. They are
  * sorted by start, the wider first. The innermost one at an address is the last that begins before
- * the address, or one around that; `outer` is the next wider one. Of equal ranges the one with the
- * greater item is the inner one. Ranges that overlap without one lying in the other come from
+ * the address, or one around that; `outer` is the next wider one. If ranges are equal, the one with
+ * the greater item is the inner one. Ranges that overlap without one lying in the other come from
  * broken files: either is found.
  *
  * Locking: the owner's. Ownership: the spans own their array; {0} is an empty one.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Where functions begin and end: what symbols, .eh_frame and the linker's sections say, made into
- * ranges that do not overlap.
+ * The bounds of functions: symbols, .eh_frame and the linker's sections are made into ranges that
+ * do not overlap.
  *
  * Every source offers candidates. Those of one address become one; then, in the order of addresses,
  * each is taken or left to the one that covers it:
@@ -11,7 +11,7 @@
  *   - a symbol alone within another's bounds, or within a record nothing else divides, is an alias
  *     or an entry of it;
  *   - a label (no size) counts where nothing else does.
- * What a taken one leaves over of the one around it stays that one's, as a part of it.
+ * If a candidate is taken within another, the rest of that other behind it remains a part of it.
  *
  * Workload: once a file; 40,000 records in cc1, 10^6 symbols in large files: sorts and sweeps.
  *
@@ -59,7 +59,7 @@ static int area_by_start(const void *x, const void *y)
 	return (a->start > b->start) - (a->start < b->start);
 }
 
-/* As much of [start, end) as one segment has. */
+/* Clips [start, end) to the segment that has start. */
 static bool clip_area(const struct pathprof_code *code, uint64_t start, uint64_t end,
 		      struct area *ret_area)
 {
@@ -183,7 +183,7 @@ static int add_frames(struct collection *c, struct pathprof_code *code)
 	return r;
 }
 
-/* Of symbols that start together, worse ones first. */
+/* Makes one candidate of symbols that start together, sorted with worse ones first. */
 static struct candidate of_symbols(const struct pp_symbol *symbols, size_t cnt)
 {
 	const struct pp_symbol *best = &symbols[cnt - 1];
@@ -223,7 +223,7 @@ static int add_symbols(struct collection *c, struct pathprof_code *code)
 	return r;
 }
 
-/* Places that are known to run, but not how far they reach. */
+/* Adds places that are known to run but whose ends are not known. */
 static int add_place(struct collection *c, uint64_t vaddr)
 {
 	return add(c, &(struct candidate){
@@ -333,7 +333,7 @@ static bool counts_within(const struct candidate *c, const struct candidate *cov
 	return (cover->flags & PATHPROF_FUNCTION_SYMBOL) && c->start >= cover->symbol_end;
 }
 
-/* A label behind code that ends nobody knows where may be one of that code's. */
+/* A label behind code whose end is not known may be one within that code. */
 static bool counts_outside(const struct candidate *c, const struct candidate *previous)
 {
 	return !c->local_label || !previous || previous->end > previous->start;
@@ -362,7 +362,7 @@ static void choose(struct collection *c)
 
 /* ---------------------------------------------------------------- ranges */
 
-/* Taken ones that others lie within: what is left behind those is theirs. */
+/* The taken candidates that others lie within: the rest behind an inner one belongs to them. */
 struct nesting {
 	struct {
 		uint64_t end;
@@ -395,7 +395,8 @@ static void push_rest(struct pp_ranges *r, uint64_t start, uint64_t end, uint32_
 	r->cnt++;
 }
 
-/* From where a range ended up to limit: innermost first, each outer one as far as it reaches. */
+/* Pushes the rests from the end of a range up to limit: innermost first, each outer one as far as
+ * it reaches. */
 static void push_rests(struct pp_ranges *r, struct nesting *n, uint64_t at, uint64_t limit)
 {
 	while (n->depth && at < limit) {
@@ -431,7 +432,8 @@ static void lay_out(struct pp_ranges *r, struct nesting *n, const struct collect
 	}
 }
 
-/* A candidate gives a range; a rest ends at the next candidate, or with the one it is of. */
+/* A candidate gives a range; a rest ends at the next candidate, or with the candidate that it is
+ * part of. */
 static int make_ranges(struct pp_ranges *r, const struct collection *c)
 {
 	struct nesting n = {0};

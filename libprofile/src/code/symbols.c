@@ -114,7 +114,7 @@ static int by_name(const char *a, const char *b)
 	return a_len != b_len ? (a_len > b_len) - (a_len < b_len) : strcmp(a, b);
 }
 
-/* Of those that start together the better one comes later: the search goes backwards. */
+/* Sorts the better of two symbols that start together last, because the search goes backwards. */
 static int by_start(const void *x, const void *y)
 {
 	const struct pp_symbol *a = x, *b = y;
@@ -249,7 +249,7 @@ static const struct pp_plt_entry *find_stub(struct pathprof_code *code, uint64_t
 	return NULL;
 }
 
-/* To the unwinder all of the linker's stubs are one function: they are asked for before it. */
+/* .eh_frame has all of the linker's stubs as one function, so stubs are looked up before it. */
 static bool find_bounds(struct pathprof_code *code, uint64_t vaddr, const char **ret_name,
 			uint64_t *ret_start)
 {

@@ -2,8 +2,8 @@
 /*
  * From a stopped thread to its call chain: see pathprof/unwind.h.
  *
- * All registers are known of the first frame. Of its callers rip, rsp and rbp are, which is what
- * the rules of nearly all frames start from; a rule that takes another register ends the chain.
+ * All registers of the first frame are known. Only rip, rsp and rbp of its callers are, from which
+ * the rules of nearly all frames start; a rule that takes another register ends the chain.
  */
 #include "pathprof/unwind.h"
 

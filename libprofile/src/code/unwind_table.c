@@ -63,7 +63,7 @@ static bool is_at_rsp(const Dwarf_Op *ops, size_t op_cnt, int64_t offset)
 	return is_at_register(ops, op_cnt, &reg, &at) && reg == PATHPROF_UNWIND_RSP && at == offset;
 }
 
-/* As linkers write it for the PLT: rsp + 8 + ((rip & 15) >= N) * 8. */
+/* Whether the expression is the one of linkers for the PLT: rsp + 8 + ((rip & 15) >= N) * 8. */
 static bool is_plt(const Dwarf_Op *ops, size_t op_cnt)
 {
 	static const uint8_t atoms[PLT_OPS] = {DW_OP_breg7, DW_OP_breg16, DW_OP_lit15, DW_OP_and, 0,

@@ -29,9 +29,9 @@ static int by_arc(const struct pathprof_flow_arc *a, const struct pathprof_flow_
 }
 
 /*
- * The line where it begins tells a function from one that takes its place, as another body may of
- * one that is weak. Units name the file each by its own way to it, and clang gives lines of
- * handlers differently.
+ * The line where it begins tells a function from another body that takes its place, as may happen
+ * to a weak one. File names are not compared, since each unit names the file by its own way to it,
+ * nor are other lines, since clang gives those of handlers differently.
  */
 static uint32_t first_line(function *f)
 {
@@ -39,9 +39,10 @@ static uint32_t first_line(function *f)
 }
 
 /*
- * Equal numbers are equal paths. Units may see another body by their options, which has its own.
- * One that serves to be inlined alone has no counters of clang's, and counts by itself where these
- * are described.
+ * Functions that compare equal have the same paths under the same numbers. A unit's options may
+ * give a function another body, which then has paths of its own. A copy that only serves to be
+ * inlined has no counters of clang's profile: if those are described, it differs from the others by
+ * profile_hash, and counts by itself.
  */
 static int by_paths(function *a, function *b)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
  * A description as it comes from a process apart: records of fixed size, one behind the other. Both
- * ends are one program, so records are as they lie in memory. What is read is held against what is
- * left before memory is asked for, and every number against its range.
+ * ends are one program, so records are as they lie in memory. Sizes are checked against what is
+ * left before memory is allocated, and every number against its range.
  *
  *   form_head, texts ended by a NUL each, u32[missing_cnt] texts, and for each function
  *   form_function, u64[slot_cnt], told[told_cnt], form_line[node_cnt], form_arc[arc_cnt],
@@ -166,7 +166,7 @@ static void fail(struct form *form, int error)
 	form->error = form->error ? form->error : error;
 }
 
-/* So many records; NULL and a failure: there are fewer. */
+/* Takes cnt records; NULL, and the form fails, if there are fewer. */
 static const void *take(struct form *form, size_t cnt, size_t bytes)
 {
 	const char *at = form->at;
@@ -179,7 +179,7 @@ static const void *take(struct form *form, size_t cnt, size_t bytes)
 	return at;
 }
 
-/* A copy of so many records, which is the caller's. */
+/* The same as a copy, which is the caller's. */
 static void *take_copy(struct form *form, size_t cnt, size_t bytes)
 {
 	const void *at = take(form, cnt, bytes);

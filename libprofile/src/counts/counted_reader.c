@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A program a process: one has no say in what is told of another. */
+/* A process reads one program only, so no program can influence what is told of another. */
 static struct pathprof_counted *counted;
 static struct pp_counts counts; /* of the last file that was read */
 static struct pathprof_error error;

@@ -107,7 +107,7 @@ static int open_head(struct counts_file *f)
 	return 0;
 }
 
-/* The program knows all of its build-id, who reads a binary its beginning. */
+/* The program knows its whole build-id, a reader of the binary only the beginning. */
 static bool has_build_id(const struct pathprof_counts_head *head,
 			 const struct pathprof_build_id *id)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
-/* Files of interesting paths. What they hold is sorted, so that a function's stand together. */
+/* Files of interesting paths. The paths are sorted, so that those of a function stand together. */
 #include "pathprof/interesting.h"
 
 #include <errno.h>

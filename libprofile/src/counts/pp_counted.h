@@ -56,7 +56,7 @@ int pp_counted_join_copies(struct pathprof_counted *counted);
 /* The counter lies in the section, with `cnt` of them. */
 bool pp_counted_has_counters(const struct pathprof_counted *counted, uint64_t distance,
 			     uint64_t cnt);
-/* So many counters are the function's. */
+/* The number of the function's counters. */
 uint64_t pp_counted_counter_cnt(const struct pathprof_counted_function *f);
 
 /*

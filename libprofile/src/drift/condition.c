@@ -94,7 +94,8 @@ static struct pair sum_both(const struct pathprof_tally *window, const struct pa
 	return sums;
 }
 
-/* Both sides anew. As many samples of base as it had of these programs. */
+/* Rebuilds both sides from the programs that both have: base in the window's proportions, with as
+ * many samples as it had of all these programs together. */
 static int keep_both(struct pathprof_tally *ret_window, struct pathprof_tally *ret_base,
 		     const struct pathprof_tally *window, const struct pathprof_tally *base,
 		     double least, const struct pair *sums)

@@ -49,7 +49,7 @@ static int take_part(void *context, struct pathprof_part *read)
 	return part->container ? pathprof_tally_join(&part->tally, &read->tally) : -ENOMEM;
 }
 
-/* Where a binary ran in several containers: all of them together, behind the single ones. */
+/* Appends, for each binary that ran in several containers, a part that sums up all of them. */
 static int add_together(struct pathprof_pinned *pinned)
 {
 	uint32_t single_cnt = pinned->part_cnt;
@@ -127,7 +127,7 @@ static void read_names(struct pathprof_pinned_part *part, const char *file,
 	pathprof_store_free(store);
 }
 
-/* Of the other builds of that path the one that was seen most. */
+/* The group of the build of that path name that was seen most; 0: there is none. */
 static uint64_t other_build(const struct pathprof_pinned *pinned, const char *binary)
 {
 	const struct pathprof_pinned_part *most = NULL;

@@ -53,7 +53,7 @@ static int by_key(const void *a, const void *b)
 	return (x->key_lo > y->key_lo) - (x->key_lo < y->key_lo);
 }
 
-/* Of equal keys the first stays: sorted again, so none may come twice. */
+/* Sorts paths by key, and keeps the first of equal keys. */
 static void sort_paths(struct pathprof_portable *portable)
 {
 	size_t kept = 0;
@@ -217,9 +217,9 @@ static double missing_share(const struct side *side, const struct side *other)
 }
 
 /*
- * Paths without a name yet, as far as they may be those that the other side has and this one lacks,
- * a share `missing` of it. Names come for some functions first, so how many of the named paths
- * match says nothing of those without a name.
+ * The paths without a name yet that may be those which the other side has and this one lacks, a
+ * share `missing` of it. Names come for some functions first, so how many of the named paths match
+ * says nothing of those without a name.
  */
 static struct pathprof_event unnamed_matched(const struct side *side, double missing)
 {
@@ -237,9 +237,9 @@ static struct pathprof_event unnamed_matched(const struct side *side, double mis
 }
 
 /*
- * What the unnamed of the other side (a share of it) may be the same as: events that the other does
- * not have, up to that share. They leave their side and are added to *to. That is the least drift
- * there can be; what is new after all shows as soon as it is named.
+ * Moves events that the other side does not have from side to *to, up to a share: the other side's
+ * unnamed events, of that share, may be the same ones. This assumes the least possible drift; an
+ * event that is new after all shows as soon as it is named.
  */
 static void give_up(struct side *side, const struct side *other, double share,
 		    struct pathprof_event *to)

@@ -76,7 +76,7 @@ void pp_callers_close(struct pp_callers *callers)
 	callers->cnt = 0;
 }
 
-/* Of count what lies below a share of 0 to 1. */
+/* The part of count below a share of 0 to 1. */
 static uint64_t below(uint64_t count, double share)
 {
 	double part = round((double)count * share);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
-/* What is checked for all writers, and what they share; see export.h. */
+/* The checks before all writers, and the functions that writers share; see export.h. */
 #include "pp_export.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 uint64_t pp_export_address(const struct pp_export *x, uint64_t offset)
 {
-	/* What is read as the address 0 is in no code. */
+	/* Readers see this as the ELF address 0, which is in no code. */
 	uint64_t address = x->addresses == PATHPROF_ADDRESS_TEXT ? -x->base.first_text : 0;
 
 	if (offset != PATHPROF_OUTSIDE)
@@ -75,8 +75,7 @@ static bool is_control(unsigned char first, unsigned char second)
 	return first == 0xc2 && second >= 0x80 && second <= 0x9f;
 }
 
-/* Names come from outside: no blanks, no line's end, nothing that parts or that a terminal obeys.
- */
+/* Names come from outside: blanks, separators and control characters are replaced. */
 static void put_word(FILE *file, const char *text)
 {
 	unsigned char before = 0;
@@ -200,7 +199,7 @@ int pathprof_export(enum pathprof_format format, const struct pathprof_branch_pr
 	pp_address_base_of(&x.base, code);
 	if (!r)
 		r = write(&x);
-	/* Not half a profile for a whole one. */
+	/* Half a profile must not pass for a whole one. */
 	if (!r)
 		r = pp_apart_check(code, error);
 	return r ? r : pp_export_finish(file, format, error);

@@ -31,7 +31,8 @@ struct pp_callers {
 int pp_callers_open(struct pp_callers *ret_callers, const struct pp_export *x);
 void pp_callers_close(struct pp_callers *callers);
 
-/* Of each part of the piece of which anything is left; what fn returns, if not 0, ends it. */
+/* Called for each part of a piece that has any counts; a return other than 0 ends the split, which
+ * returns it. */
 typedef int pp_callers_part_fn(void *context, const struct pp_piece *part, uint32_t chain);
 int pp_callers_split(const struct pp_callers *callers, const struct pp_piece *piece,
 		     pp_callers_part_fn *fn, void *context);

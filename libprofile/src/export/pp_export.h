@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What the writers share: the call's arguments, and small helpers over them. A writer,
- * pp_write_NAME(), returns -errno with the error filled; that the file could not be written is
- * found out by export.c.
+ * Declarations that the writers share: the call's arguments, and small helpers over them. A writer,
+ * pp_write_NAME(), returns -errno with the error filled; export.c finds out whether the file could
+ * be written.
  *
  * Ownership: everything is the caller's. One thread.
  */
@@ -25,18 +25,17 @@ struct pp_export {
 	struct pathprof_error *error;
 };
 
-/* The address of an offset as the file counts them; what is no address for PATHPROF_OUTSIDE. */
+/* The address of an offset as the file counts them; for PATHPROF_OUTSIDE, one in no code. */
 uint64_t pp_export_address(const struct pp_export *x, uint64_t offset);
-/* What the binary is called, without folders. */
+/* The binary's name without folders. */
 const char *pp_export_binary(const struct pp_export *x);
 /*
- * What is known of where the profile comes from, `name=value` a line behind prefix; separator
- * instead of the line's end. The build-id's first, always there.
+ * Writes what is known of the profile's origin, each `name=value` behind prefix and followed by
+ * separator in place of a line's end. The build-id is always there and first.
  */
 void pp_export_origin(const struct pp_export *x, FILE *file, const char *prefix,
 		      const char *separator);
-/* The number of ranges, then `START-LAST:COUNT` a line; how they began is nothing to these formats.
- */
+/* Writes the number of ranges, then `START-LAST:COUNT` a line, summed up over how they began. */
 void pp_export_ranges(const struct pp_export *x);
 /* Writes out what the stream still holds. -EPIPE: its reader is gone. */
 int pp_export_finish(FILE *file, enum pathprof_format format, struct pathprof_error *error);

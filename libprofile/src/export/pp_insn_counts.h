@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * How often each instruction ran: the ranges over it, added up. Every instruction of a function of
- * which any range has some, those that did not run as well: to a compiler 0 is "cold", and
- * nothing "not known".
+ * How often each instruction ran: the ranges over it, added up. Has all instructions of each
+ * function that some range touches, those that did not run as well: to a compiler 0 means "cold",
+ * and no count "not known".
  *
  * Workload: once an export, all instructions of what ran, in order of offset.
  */

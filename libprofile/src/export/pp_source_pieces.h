@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What ran, by source position: instructions side by side that have the same position, inlined
- * functions included, and what ran of them. What people's viewers are given.
+ * Pieces of code by source position: neighbouring instructions that have the same position, inlined
+ * functions included, and their counts. They go to viewers for people.
  *
  * Without debug information a piece has the symbol's name and no line; without a symbol binary and
  * offset of the function. Workload: once an export, in order of offset. Ownership: a piece is valid

@@ -51,7 +51,7 @@ static const char *name_of(struct cutting *c, uint32_t function)
 	return name[0] ? name : made_up_name(c, function);
 }
 
-/* Where debug information knows no function it may still know the line (-gline-tables-only). */
+/* Debug information without the function may still have the line (-gline-tables-only). */
 static void line_frame(struct cutting *c, uint64_t offset, struct frames *ret_frames)
 {
 	const char *file = "";

@@ -255,8 +255,8 @@ static int count_branch(struct making *m, const struct pathprof_branch_count *br
 }
 
 /*
- * What a position called it ran at least as often. llvm-profgen does so outside of what was inlined
- * only.
+ * Raises each position's count to the number of its calls, since it ran at least as often.
+ * llvm-profgen does so outside of inlined functions only.
  */
 static void lift_to_calls(struct pp_source_function *f)
 {

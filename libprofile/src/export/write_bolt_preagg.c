@@ -8,10 +8,10 @@
  *     F START LAST COUNT           a range; f: of a branch from outside, r: behind a call
  *
  * Counts that traces hold are subtracted from branches and ranges, so nothing is counted twice.
- * Where sampling error makes the traces of a branch exceed the branch's own count, they are scaled
- * down to it. The option for older releases writes the same counts in lines B, F and f alone, of
- * which perf2bolt makes the same; ranges after a call are f there, which BOLT takes for a return
- * from elsewhere.
+ * If sampling error makes the traces of a branch exceed the branch's own count, they are scaled
+ * down to it. The option for older releases writes the same counts in lines B, F and f alone, from
+ * which perf2bolt makes the same profile; ranges after a call are f there, which BOLT takes for a
+ * return from elsewhere.
  *
  * LLVM 16 to 19 know B, F and f only; 22 knows all lines.
  *

@@ -43,7 +43,7 @@ struct place {
 	uint32_t first_line, line_cnt, mapping;
 };
 
-/* Of what ran at the last place: what ran under one chain of callers. */
+/* The counts of one place under one chain of callers. */
 struct part {
 	uint32_t place, chain;
 	int64_t values[VALUE_CNT];
@@ -84,7 +84,7 @@ static int room(void *array_at, uint32_t cnt, size_t size)
 
 /* ---------------------------------------------------------------- strings and functions */
 
-/* Its number in the string table; -ENOMEM. */
+/* The text's number in the string table; -ENOMEM. */
 static int64_t string_of(struct image *image, const char *text)
 {
 	uint32_t number;
@@ -92,7 +92,7 @@ static int64_t string_of(struct image *image, const char *text)
 	return pp_texts_at(&image->strings, text, &number) < 0 ? -ENOMEM : (int64_t)number;
 }
 
-/* Whole names, so that readers find the source wherever they run. */
+/* Uses whole path names, so that readers find the source from any directory. */
 static int64_t file_of(struct image *image, const struct pathprof_source_frame *frame)
 {
 	int64_t number;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Facts about the machine out of /proc and /sys: see pathprof/machine.h. What cannot be read
- * counts as not there. Every file is small, of the kernel's making, and read a line at a time.
+ * Facts about the machine out of /proc and /sys: see pathprof/machine.h. Files that cannot be read
+ * count as missing. Every file is small, of the kernel's making, and read a line at a time.
  */
 #include "pathprof/machine.h"
 
@@ -81,7 +81,7 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-/* One line of /proc/cpuinfo, as "cpu family\t: 25". */
+/* Takes one line of /proc/cpuinfo, such as "cpu family\t: 25". */
 static void take_cpu_line(struct pathprof_machine *m, const char *line, bool *is_amd)
 {
 	const char *colon = strchr(line, ':');
@@ -98,7 +98,7 @@ static void take_cpu_line(struct pathprof_machine *m, const char *line, bool *is
 	}
 }
 
-/* Of the first processor. */
+/* Reads about the first processor. */
 static void read_cpu(struct pathprof_machine *m, const char *root)
 {
 	FILE *file = open_below(root, "/proc/cpuinfo");

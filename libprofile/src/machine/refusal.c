@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* What a row needs to hold. */
+/* Facts about the machine that a row may require. */
 enum condition {
 	GUEST = 1 << 0,
 	NO_COUNTERS = 1 << 1,

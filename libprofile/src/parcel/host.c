@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * What a parcel says of this machine. What cannot be read stays empty.
+ * The description of this machine in its parcels. Members that cannot be read stay empty.
  */
 #include "pp_parcel.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Can this parcel be? Checked before one is written and after one was read, so whatever is written
- * can be read, and whoever reads one may rely on what is checked here.
+ * Whether a parcel is possible. It is checked before it is written and after it was read, so
+ * whatever is written can be read, and readers may rely on what is checked here.
  *
  * Workload: one walk over all rows.
  */
@@ -116,7 +116,7 @@ static bool adds_up(struct check *c, uint64_t count)
 	return !__builtin_add_overflow(c->sum, count, &c->sum) && c->sum <= COUNT_MAX;
 }
 
-/* What a float holds. */
+/* Whether a float can hold it. */
 static bool is_weight(double value)
 {
 	return value >= 0 && value <= (double)__FLT_MAX__;

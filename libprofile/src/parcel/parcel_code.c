@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
-/* Numbers as few bits: see pp_parcel_code.h. */
+/* Coding of numbers in few bits: see pp_parcel_code.h. */
 #include "pp_parcel_code.h"
 
 #include <stdlib.h>
@@ -166,7 +166,7 @@ static int code_size(struct pp_coder *coder, struct pp_code_number *model, uint6
 	if (small < SIZE_LARGE)
 		return (int)small;
 	large = pp_code_symbol(coder, model->large, 6, (uint32_t)size - SIZE_LARGE);
-	/* Bytes of an enemy may say more digits than there are. */
+	/* Hostile bytes may claim more digits than there are. */
 	coder->failed |= large > 64 - SIZE_LARGE;
 	return coder->failed ? 0 : (int)large + SIZE_LARGE;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Names that were not told yet: see pathprof/parcel_names.h. Of what was told stays where it lies,
- * 16 bytes a function and 8 a path, so a host that sends for weeks keeps some hundred KiB.
+ * Names that were not told yet: see pathprof/parcel_names.h. Of each name that was told only its
+ * place is kept, 16 bytes a function and 8 a path, so a host that sends for weeks keeps some
+ * hundred KiB.
  */
 #include "pathprof/parcel_names.h"
 
@@ -14,7 +15,7 @@
 #include "pathprof/code.h"
 #include "pp_parcel_builds.h"
 
-/* Of all builds: what is beyond is told each time, or not at all. */
+/* The most names of all builds that are remembered as told; others are told each time or never. */
 #define TOLD_MAX 500000
 
 /* [start, start + len_bytes) is told, or has no name. */

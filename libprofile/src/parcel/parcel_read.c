@@ -14,10 +14,10 @@
 #include "parcel.pb-c.h"
 #include "pp_parcel_rows.h"
 
-/* Of a part's tables: a million paths take 200 MB. */
+/* The memory limit of a part's tables: a million paths take 200 MB. */
 #define PART_BYTES ((size_t)512 << 20)
 
-/* One part on its way. */
+/* A part that is being read. */
 struct reader {
 	const Pathprof__Part *m;
 	struct pathprof_parcel_part *part;
@@ -64,7 +64,7 @@ static int check_sizes(const Pathprof__Parcel *m, struct pathprof_error *error)
 	return pp_parcel_check_sizes(&sizes, error);
 }
 
-/* As many numbers as rows, or none. */
+/* Whether a column has as many numbers as there are rows, or none. */
 static bool is_column(size_t cnt, size_t rows)
 {
 	return cnt == rows || cnt == 0;
@@ -148,7 +148,7 @@ static bool are_path_columns(const Pathprof__Paths *m)
 	       is_column(m->n_looks, cnt);
 }
 
-/* What a row says besides its place. */
+/* A row's members other than its place. */
 static struct pathprof_path_count path_row(const Pathprof__Paths *m, size_t i)
 {
 	struct pathprof_path_count path = {
@@ -254,8 +254,8 @@ static int read_clocks(struct reader *r, const Pathprof__Clocks *m)
 	return 0;
 }
 
-/* What did not fit, or cannot be, was counted, and this profile has no such counts of its own yet.
- */
+/* Fails if a count did not fit or was impossible: the profile counted those as drops, and has no
+ * other drops yet. */
 static int check_drops(const struct reader *r)
 {
 	const uint64_t *drops = r->part->profile.totals.drops;

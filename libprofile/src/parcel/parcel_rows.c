@@ -76,7 +76,7 @@ static void code_number(struct pp_coder *c, struct pp_code_number *model, uint64
 	*number = pp_code_number(c, model, context, *number);
 }
 
-/* Bytes of an enemy may hold a number that is too large. */
+/* Hostile bytes may hold a number that is too large. */
 static void code_short(struct pp_coder *c, struct pp_code_number *model, uint64_t context,
 		       uint32_t *number)
 {

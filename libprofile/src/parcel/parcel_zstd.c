@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-/* Of a parcel of 50 kB, levels above save nothing more, and this one takes 5 ms above level 3. */
+/* Higher levels do not make a parcel of 50 kB smaller; this one takes 5 ms more than level 3. */
 #define LEVEL_COLUMNS 15
-/* Rows are packed already. This level takes less memory, and 0.2 kB more for names. */
+/* Rows are packed already. This level needs less memory, and makes names 0.2 kB larger. */
 #define LEVEL_ROWS 5
 /* A column repeats itself nearby. A window of all of a parcel of 2 MB saves nothing more, and zstd
  * would take 30 MB more memory on a host that has other work. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What the files of parcels share: memory for one message, and zstd within the limits.
+ * Helpers that the files of parcels share: memory for one message, and zstd within the limits.
  *
  * Locking: none, one thread. Ownership: whoever makes an arena releases it, and all that was taken
  * of it with it.
@@ -17,8 +17,8 @@
 #include "pathprof/parcel.h"
 
 /*
- * What a message and its columns may take in memory: 64 MiB of one-byte numbers would become 512
- * MiB. A million rows take 60.
+ * The memory limit of a message and its columns: 64 MiB of one-byte numbers would become 512 MiB. A
+ * million rows take 60 MiB.
  */
 #define PP_PARCEL_MESSAGE_BYTES ((size_t)192 << 20)
 
@@ -40,7 +40,7 @@ ProtobufCAllocator pp_arena_allocator(struct pp_arena *arena);
 /* Versions from which on tables are rows: pp_parcel_rows.h. */
 #define PP_PARCEL_ROWS 2u
 
-/* What is limited, over all parts. */
+/* The sizes that are limited, summed over all parts. */
 struct pp_parcel_sizes {
 	size_t parts, windows, names, rows;
 	size_t functions, portables, keys;

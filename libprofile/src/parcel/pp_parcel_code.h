@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * Numbers as few bits: a binary range coder whose probabilities learn from the numbers before. One
- * function both writes and reads a number, so the two sides cannot come to differ.
+ * Coding of numbers in few bits: a binary range coder whose probabilities learn from the numbers
+ * before. One function both writes and reads a number, so the two sides cannot come to differ.
  *
  * Workload: some 100,000 numbers a parcel, 5 ns a bit. Locking: none, one thread. Ownership: who
  * begins to write owns the bytes; models are zero at first, and lie with the caller.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
-/* What follows calls, and when; see pp_calls.h. */
+/* The pieces that follow calls, and the time that calls take; see pp_calls.h. */
 #include "pp_calls.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ struct span_cnts {
 	uint64_t ended[PATHPROF_BURST_MAX + 1], censored[PATHPROF_BURST_MAX + 1];
 };
 
-/* What is needed while it is made. */
+/* The working data of pp_calls_init(). */
 struct making {
 	const struct pp_pieces *pieces;
 	struct pp_calls *calls;

@@ -110,7 +110,7 @@ static struct passage leave(const struct walk *w, bool outcome)
 			    .outcome = outcome,
 			    .next = UINT64_MAX};
 
-	/* Without an edge: a return, a jump by a pointer, or what never goes on. */
+	/* Without an edge: a return, a jump by a pointer, or code that never goes on. */
 	p.ends = b->kind == PERF_BR_IND || (p.is_branch && branches_back(w)) || !out;
 	/* An exception leads out of the function, and nothing else does. */
 	p.is_none = !out &&

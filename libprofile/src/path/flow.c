@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Nodes and edges of one function out of a graph; see flow.h for workload and ownership. What is
- * told by the shape alone is found by flow_search.c, dominators.c and loops.c.
+ * Nodes and edges of one function out of a graph; see flow.h for workload and ownership. Properties
+ * of the shape alone are found by flow_search.c, dominators.c and loops.c.
  */
 #include "pathprof/flow.h"
 #include "pp_flow.h"
@@ -87,7 +87,7 @@ uint32_t pathprof_flow_node_of(const struct pathprof_flow *flow, uint32_t block)
 
 /* ---------------------------------------------------------------- edges */
 
-/* Where an edge leads within the function; PATHPROF_GRAPH_NONE: out of it. */
+/* The node that an edge leads to; PATHPROF_GRAPH_NONE: out of the function. */
 static uint32_t inner_target(const struct pathprof_flow *flow, const struct pathprof_graph *graph,
 			     const struct pathprof_edge *edge)
 {
@@ -123,7 +123,7 @@ static bool leads_backward(const struct pathprof_graph *graph, uint32_t block,
 		lies_behind(graph, block, branch_target(graph, block)));
 }
 
-/* Of one node: its edges (unless only counted, flow->edges being NULL) and whether it exits. */
+/* Takes a node's edges (only counts them while flow->edges is NULL) and whether it exits. */
 static void take_edges(struct pathprof_flow *flow, const struct pathprof_graph *graph, uint32_t v)
 {
 	struct pathprof_flow_node *node = &flow->nodes[v];

@@ -15,13 +15,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Where a function has too many paths, edges to nodes with no more than these stay. */
+/* In a function with too many paths, edges to nodes with at most this many paths are cut only if
+ * cutting all others is not enough. */
 #define PATHS_FEW 65536
 /*
- * And besides where it must be, a node is cut that many ways lead to and few leave, once it has
- * 2^bits paths: each of its edges spares one of every way in. Where to do so differs from function
- * to function; the best of these tries stays. Of what was tried on 40,000 functions of a compiler
- * these are the few that do nearly as well as all together.
+ * Besides the nodes that must be cut, a node with at least least_in ways in and at most
+ * JOINT_OUT_MAX ways out is cut once it has 2^bits paths: a cut of its few ways out saves cuts of
+ * its many ways in. The best values differ between functions, so all of these are tried and those
+ * with the fewest cuts are kept. Of many values tried on 40,000 functions of a compiler, these few
+ * do nearly as well as all together.
  */
 struct joint {
 	uint8_t bits, least_in;
@@ -29,7 +31,7 @@ struct joint {
 static const struct joint joints[] = {{40, 4}, {48, 3}, {20, 8}, {40, 3}, {32, 4}, {48, 2}};
 
 #define JOINT_OUT_MAX 2
-/* Steps down to one path, where some edges are spared. */
+/* When some edges are spared: the bits by which a node's limit of paths falls with each try. */
 #define FEWER_BITS 6
 
 struct order {
@@ -244,8 +246,8 @@ static bool is_spared(const struct limits *limits, uint32_t edge)
 }
 
 /*
- * Cuts edges out of a node until it has at most limit paths. All that lead to many paths go at
- * once: were only as many cut as needed, every node before this one would need a cut as well.
+ * Cuts edges out of a node until it has at most limit paths. All that lead to many paths are cut at
+ * once: if only as many were cut as needed, every node before this one would need a cut as well.
  */
 static void cut_edges_of(struct pathprof_function_paths *p, uint32_t node,
 			 const struct limits *limits)
@@ -355,8 +357,9 @@ static void try_sparing(struct pathprof_function_paths *p, struct order *o, uint
 }
 
 /*
- * All that run are spared, until cutting ever more of the others is not enough; then nodes may have
- * ever fewer paths, and those cuts stay that run least.
+ * Cuts more and more of the edges that do not run, and edges that run only at nodes that have too
+ * many paths even so; from round to round a node may have fewer paths before that. The try whose
+ * cuts run least is kept.
  */
 static bool number_sparing(struct pathprof_function_paths *p, struct order *o, uint64_t most,
 			   const uint64_t *heat)
@@ -374,8 +377,9 @@ static bool number_sparing(struct pathprof_function_paths *p, struct order *o, u
 }
 
 /*
- * With a limit for each node so low that all starts together stay below most. Of 2^64 edges are few
- * enough (2^32) and the limit is high enough (2^32) for a node of cut edges only to keep it.
+ * Numbers paths with a limit for each node so low that all starts together stay below most. If most
+ * is 2^64, there are few enough edges (2^32) and the limit is high enough (2^32) for a node with
+ * only cut edges to keep it.
  */
 static void number_with_cuts(struct pathprof_function_paths *p, struct order *o, uint64_t most,
 			     const uint64_t *heat)

@@ -66,8 +66,8 @@ static uint32_t root_of(struct forest *f, uint32_t node, uint64_t *ret_potential
 }
 
 /*
- * What an edge between two nodes adds: 0 when it joins their trees, else by how much it differs
- * from the tree's way.
+ * The addition on an edge between two nodes: 0 if the edge joins their trees, else the difference
+ * of its weight from that of the tree's way.
  */
 static uint64_t join(struct forest *f, uint32_t from, uint32_t to, uint64_t weight)
 {

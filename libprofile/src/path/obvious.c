@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Whether paths are obvious, all of them or those that end at an edge. As many paths run over an
- * edge as come to it, times those behind it. One, two or more are told apart, so that nothing
- * overflows; a path is obvious when some edge of it has one.
+ * Whether paths are obvious, all of them or those that end at an edge. A path is obvious when it is
+ * the only path over one of its edges. The number of paths over an edge is that of the ways to it
+ * times that of the ways on behind it; both stop at MANY, so that nothing overflows.
  */
 #include "pp_obvious.h"
 

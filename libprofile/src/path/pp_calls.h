@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What is known of calls once all windows are in: where each leads back to, which pieces follow,
- * how often, and how long it takes. Read-only once made.
+ * Facts about calls once all windows are in: the return address of each, the pieces that follow,
+ * how often they do, and how long the call takes. Read-only once made.
  *
  * Three shares say which piece follows: `all` of the pieces behind a call, those seen across it in
  * one window (`near`), and the rest (`far`): across crossings that are longer than a window.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What the steps of flow.c hand one another: the depth-first search of a flow and its in-edges.
+ * Data that the steps of flow.c pass on: the depth-first search of a flow and its in-edges.
  *
  * No step recurses: a function of 10^5 blocks in a row is as deep as it is long. The search starts
  * at the entry, then at each node not met yet, so that unreached cycles are cut as well.

@@ -12,7 +12,7 @@
 /* The weights that add up to the number of every path. -ENOMEM. */
 int pp_increments_weights(struct pathprof_increments *ret_weights,
 			  const struct pathprof_function_paths *paths);
-/* As pathprof_increments_init(), for sums of these weights along paths. */
+/* The same as pathprof_increments_init(), but for sums of these weights along paths. */
 int pp_increments_of_weights(struct pathprof_increments *ret_increments,
 			     const struct pathprof_increments *weights,
 			     const struct pathprof_function_paths *paths, const uint64_t *frequency,

@@ -4,8 +4,8 @@
  * A path is a fresh piece; when that ends with a call, a continuing piece behind the return; and so
  * on up to one that ends with no call.
  *
- * What is kept: each piece with its weight; each *crossing* (piece with its call, piece behind the
- * return), as far as one window shows it; and of each call where it returns to.
+ * Kept are each piece with its weight; each *crossing* (piece with its call, piece behind the
+ * return), as far as one window shows it; and the return address of each call.
  *
  * A fresh piece ends at 32 branches, as its path does. A continuing one does not know how many came
  * before it: it runs on up to 64, and where its path was cut is found when it is stitched.

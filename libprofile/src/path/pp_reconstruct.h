@@ -8,7 +8,7 @@
 
 #include "pathprof/reconstruct.h"
 
-/* What lies between two taken branches; valid until the reconstructor is asked again. */
+/* The run between two taken branches; valid until the reconstructor is asked again. */
 struct pp_reconstructed {
 	const struct pathprof_branch *branches; /* those not taken */
 	uint32_t cnt;

@@ -22,8 +22,7 @@
 
 #define PP_RUNS_MAX         (1u << 16)
 #define PP_RUN_BRANCHES_MAX (1u << 17)
-/* What is there from the first: two windows' worth, so that the longest one fits into what was just
- * emptied. */
+/* The initial sizes: those of two windows, so that the longest window fits into emptied arrays. */
 #define PP_RUNS_MIN         (2 * PATHPROF_BURST_MAX)
 #define PP_RUN_BRANCHES_MIN (4 * PATHPROF_BURST_MAX)
 
@@ -65,7 +64,7 @@ static inline uint64_t pp_runs_hash(const struct pp_runs *runs, uint64_t start, 
 	return h >> 32;
 }
 
-/* Its index in runs->runs, or UINT32_MAX. */
+/* The run's index in runs->runs, or UINT32_MAX. */
 static inline uint32_t pp_runs_find(const struct pp_runs *runs, uint64_t start, uint64_t from)
 {
 	return pp_table_find(&runs->table, pp_runs_hash(runs, start, from), i,

@@ -3,10 +3,10 @@
  * Paths that no window can hold, put together from pieces: a Markov chain over what follows each
  * call. The derivation stands in docs/reconstruction.md, "Weights and stitching".
  *
- * Of a call is known how long it takes, as far as windows can tell: the share of its crossings that
+ * The time that a call takes is known as far as windows can tell: the share of its crossings that
  * outlast any window, and how long the others are (Kaplan and Meier, Nonparametric Estimation from
- * Incomplete Observations, 1958: the window's end censors). The chain follows both; what it comes
- * to with a span of a window or more is a path no window holds, the rest windows have shown.
+ * Incomplete Observations, 1958: the window's end censors). The chain follows both kinds; a path
+ * that it finds with a span of a window or more is one that no window holds; windows show the rest.
  *
  * Workload: 10^4 pieces, 10^5 crossings once a read. Ways with less than 10^-7 of all flow are
  * given up, and all of them when there are too many. Pure; the caller's memory.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * Steps by what they begin with: the path on top of the stack, the piece in hand, the branch
- * before, the branch. A step says what becomes of that path and of that piece, which ones end, and
- * what lies on top then. A path nearly always tells which piece is in hand, so that there are
- * hardly more steps than for paths alone, and one look-up does for both.
+ * A table of steps by what they begin with: the path on top of the stack, the piece in hand, the
+ * branch before, the branch. A step says what becomes of that path and of that piece, which ones
+ * end, and what lies on top then. A path nearly always tells which piece is in hand, so that there
+ * are hardly more steps than for paths alone, and one look-up does for both.
  *
  * Spans are not known beforehand, since they begin with whatever branch pushed the path. But of all
  * paths that end in a step only the first was there before, and only the last can end with the
@@ -37,8 +37,8 @@
 /* The changes to paths, or to pieces. */
 struct pp_change {
 	/*
-	 * Put in the place of what was on top, `high` last. Of one path both are it, of none both
-	 * are 0: what lies on top then is `high`, or what lay below.
+	 * The paths put in the place of the one on top, `high` last. Both are the same for one
+	 * path, and 0 for none: on top then lies `high`, or the path that lay below.
 	 */
 	uint32_t low, high;
 	uint32_t end; /* the path that ended; of several: where they begin in `ends` */
@@ -69,7 +69,7 @@ struct pp_steps {
 /* -ENOMEM. */
 int pp_steps_init(struct pp_steps *ret_steps, uint64_t seed);
 void pp_steps_release(struct pp_steps *steps);
-/* Its key is not there yet. -ENOSPC, -ENOMEM. */
+/* Adds a step whose key is not there yet. -ENOSPC, -ENOMEM. */
 int pp_steps_add(struct pp_steps *steps, const struct pp_step *step, uint32_t *ret_index);
 
 /* Never PP_STEP_NO_KEY; 0 without a path, a piece, a branch before, and a branch. */
@@ -104,7 +104,7 @@ static inline uint64_t pp_steps_hash(const struct pp_steps *steps, uint64_t key)
 	return key * steps->factor >> 32;
 }
 
-/* Its index, or PP_TABLE_NONE. */
+/* The step's index, or PP_TABLE_NONE. */
 static inline uint32_t pp_steps_find(const struct pp_steps *steps, uint64_t key)
 {
 	return pp_table_find(&steps->table, pp_steps_hash(steps, key), i,

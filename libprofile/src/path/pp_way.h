@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
  * The way between two taken branches, read from the code: from where one led to, straight on to the
- * next one. What conditional branches lie on it were not taken.
+ * next one. Conditional branches on it were not taken.
  *
  * Workload: once for every new pair, a few instructions each; the longest allowed is 64 KB.
  * Locking: none, one owner. Ownership: places stay those of who locates them.
@@ -16,7 +16,7 @@
 
 #define PP_WAY_BYTES_MAX 65536
 
-/* Who reads them, and where the last instruction was found. */
+/* A reader of ways, with the mapping that the last instruction was found in. */
 struct pp_way_reader {
 	pathprof_locate_fn *locate;
 	void *context;

@@ -11,7 +11,7 @@
 #define FLOW_LEAST 1e-7       /* of all flow: thinner ways are given up */
 #define DEPTH_MAX  256        /* calls on one path */
 #define WORK_MAX   (1u << 26) /* pieces times spans looked at: half a second */
-/* What a piece's own crossings must number to outweigh those of its call. */
+/* The number of a piece's own crossings that weighs as much as all crossings of its call. */
 #define OWN_HALF 2.0
 
 struct stitching {
@@ -93,7 +93,7 @@ static double own_share(const struct stitching *s, uint64_t seen_cnt)
 	return s->order < 2 ? 0 : (double)seen_cnt / ((double)seen_cnt + OWN_HALF);
 }
 
-/* What becomes of a crossing when the window has so much room left: shares of all. */
+/* The shares of a call's crossings by how they end, for the room left in the window. */
 struct prospect {
 	double far;  /* outlasts any window */
 	double late; /* a shorter one, too long for the room left */
@@ -150,8 +150,8 @@ static int follow(struct stitching *s, struct chain c, uint32_t piece);
 
 /*
  * The chain goes on with one piece, to which near_share of the near crossings and far_share of the
- * far ones lead. What the piece spans leaves the call so much less room. A path that is too long
- * already stays so.
+ * far ones lead. The piece's span is taken off the room that the call has left. A path that is too
+ * long already stays so.
  */
 static int go_on(struct stitching *s, const struct chain *c, uint32_t piece, uint32_t next,
 		 double near_share, double far_share)

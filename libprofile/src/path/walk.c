@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Windows step by step: see pathprof/walk.h. A step that is not known is gone by the core's own
- * path stack, with nothing on it but the path that was on top: no branch looks further down.
+ * Windows step by step: see pathprof/walk.h. An unknown step is taken on the core's own path stack,
+ * with nothing on it but the path that was on top: no branch looks further down.
  *
  * Workload: a step a branch, each waiting for the one before it; so few things in the loop may be
  * jumps that the processor has to guess.
@@ -17,7 +17,8 @@
 #include "pp_reconstruct.h"
 #include "pp_walk.h"
 
-/* Of the stack that a step is tried on: when what was on it was pushed, and branches taken then. */
+/* The trial stack of a step: the birth of the entries that were on it before, and the number of
+ * branches taken then. */
 #define TRIAL_BEFORE 0
 #define TRIAL_TAKEN  1000
 
@@ -238,7 +239,7 @@ static int keep_put(struct trial *trial, const struct pp_path_entry *entry, uint
 	return number_of(trial->walker, &trial->cut->paths, &path, ret_path);
 }
 
-/* What is on the stack now stands where there was one path, or none. */
+/* Records the entries now on the stack, where one path, or none, was before. */
 static int keep_all_put(struct trial *trial)
 {
 	const struct pp_path_entry *low = entry_at(trial, trial->stack.depth - 1);
@@ -316,7 +317,7 @@ static __attribute__((noinline)) int learn(struct pathprof_walker *walker, uint6
 	r = pp_reconstruct_run(walker->reconstructor, last ? last->to : taken->from, taken, &run);
 	if (r)
 		return r;
-	/* No window with it fits. */
+	/* No window is long enough for this run. */
 	if (run.cnt >= PATHPROF_BURST_MAX)
 		return PATHPROF_REFUSED_TOO_LONG;
 	step.branch_cnt = (uint16_t)(run.cnt + 1);
@@ -338,8 +339,8 @@ struct open {
 };
 
 /*
- * Where a window has come to. Paths below the one on top wait in a ring, by the low bits of their
- * place. A piece has none below it: what ends one begins the next.
+ * The state of the walk through a window. Paths below the one on top wait in a ring, by the low
+ * bits of their place. A piece has none below it: the end of one begins the next.
  */
 struct walk {
 	struct open top, piece;
@@ -421,7 +422,8 @@ static inline void put_piece(struct walk *walk, const struct pp_change *change)
 		walk->piece.born = walk->taken_cnt + change->high_late;
 }
 
-/* Not the step that was guessed. 0 and its index; a refusal; or negative. */
+/* Finds or learns a step other than the one that was guessed. 0 and its index; a refusal; or
+ * negative. */
 static __attribute__((noinline)) int find_step(struct pathprof_walker *walker, uint64_t key,
 					       uint32_t last, uint32_t *ret_index)
 {

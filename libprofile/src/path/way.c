@@ -2,9 +2,10 @@
 /*
  * Reading a way instruction by instruction; see pp_way.h for workload and ownership.
  *
- * Transfers are told by the core's decoder, as all sources tell them; of anything else only the
- * length matters, which is Zydis' part, and of what is newer than Zydis its form's. What enters the
- * kernel and comes back (syscall, int3) is no branch and is run through.
+ * Transfers are told by the core's decoder, as all sources tell them; of all other instructions
+ * only the length matters, which Zydis tells, or, for instructions newer than Zydis, their form. An
+ * instruction that enters the kernel and comes back (syscall, int3) is no branch and is run
+ * through.
  */
 #include "pp_way.h"
 

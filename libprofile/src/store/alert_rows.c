@@ -99,7 +99,7 @@ static void take_state(struct pp_row *row, struct pathprof_alert_state *ret_stat
 	ret_state->value = sqlite3_column_double(row->stmt, 10);
 }
 
-/* What cannot be is no reason to refuse the others: the state begins anew. */
+/* Skips an impossible row: its alert starts from a new state, and the others are still read. */
 static int take_row(sqlite3_stmt *stmt, pathprof_alert_row_fn *fn, void *context)
 {
 	struct pp_row row = PP_ROW(stmt);

@@ -65,7 +65,7 @@ static int make_copy(struct pathprof_store *store, sqlite3 *from, struct pathpro
 		r = copy_pages(store, from, error);
 	if (r == 0)
 		r = pp_store_check_still(store, error);
-	/* The copy is nobody else's. */
+	/* No other process uses the copy. */
 	store->as_it_lies = false;
 	if (r == 0)
 		r = pp_store_migrate(store, pathprof_schema_sqlite, error);

@@ -2,9 +2,9 @@
 /*
  * Profile files: a store with one window, made of what a filter selects in another.
  *
- * Workload: an hour of one host, some hundred thousand counts, once a command. What is selected is
- * summed up in memory (bounded) and written as one window under a name of its own; then the file is
- * closed, without a write-ahead log, and renamed: a reader sees all of it or none.
+ * Workload: an hour of one host, some hundred thousand counts, once a command. The selected counts
+ * are summed up in memory (bounded) and written as one window under a temporary name; then the file
+ * is closed, without a write-ahead log, and renamed: a reader sees all of it or none.
  *
  * The boot that processes ran in is not kept: two of different boots with the same pid, start time
  * and exec count become one. Totals but clock samples are those of the windows, also when only
@@ -37,8 +37,8 @@ struct extract {
 /* ---------------------------------------------------------------- windows */
 
 /*
- * The clock of those windows that had one. Of several rates the greatest, as ctl's measure_load()
- * has it; the kernel is in it only where no window's clock left it out.
+ * The clock of those windows that had one. If there are several rates, the greatest, as in ctl's
+ * measure_load(); the kernel is in it only where no window's clock left it out.
  */
 static void add_clock(struct pathprof_profile *p, const struct pathprof_window_row *row)
 {
@@ -266,7 +266,7 @@ static int take_clock(struct pp_query *q, struct pp_row *row, void *context,
 	return r;
 }
 
-/* Of the binaries whose counts were taken. */
+/* Takes the files of those binaries whose counts were taken. */
 static int take_file(void *context, const struct pathprof_file_row *row)
 {
 	struct extract *e = context;
@@ -299,7 +299,7 @@ static int take_counts(struct extract *e, const struct pathprof_filter *filter,
 	return r < 0 ? r : pathprof_store_files(e->store, filter, take_file, e, error);
 }
 
-/* One snapshot for all queries. */
+/* All queries read one snapshot. */
 static int select_all(struct extract *e, const struct pathprof_filter *filter,
 		      struct pathprof_error *error)
 {
@@ -342,7 +342,7 @@ static int set_note(struct pathprof_store *store, const char *note, struct pathp
 	return pp_sql_run(store, stmt, error);
 }
 
-/* What names the paths beyond their build, and what the caller adds. */
+/* Writes the portable names of paths, and whatever the caller adds. */
 static int write_names(const struct extract *e, struct pathprof_store *store,
 		       struct pathprof_error *error)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * What is to be told of alerts: added with their states, read by those who tell.
+ * Messages about alerts: written together with the alerts' states, read by the programs that send
+ * them.
  *
  * Workload: a few rows an hour, hundreds at once when a fleet rolls out, some thousand kept. Each
  * addition looks through them for those that may go. Locking: the writer's for writing, none for

@@ -49,7 +49,7 @@ static int find(struct adding *a, int64_t *ret_row)
 	return r;
 }
 
-/* Its windows would be counted once more. */
+/* Refuses a parcel of this store itself, whose windows would be counted twice. */
 static int check_other(const struct adding *a)
 {
 	uint8_t own[PATHPROF_PARCEL_STORE_BYTES];

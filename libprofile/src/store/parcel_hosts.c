@@ -10,7 +10,7 @@
 #include "pp_parcel_pieces.h"
 #include "pp_query.h"
 
-/* What a host says of itself is that of its newest parcel. */
+/* The description of a host comes from its newest parcel. */
 static const char query[] =
 	"SELECT p.store, p.host, p.model, p.kernel, p.os, p.cpus, p.sent_ns, p.labels, s.parcels, "
 	"s.windows,"
@@ -63,7 +63,7 @@ static int take(struct pathprof_store *store, struct pp_row *row, pathprof_host_
 	return r < 0 ? r : fn(context, &out);
 }
 
-/* Of the parcel that is being read, a row a piece. */
+/* The parcel that is being read; each of its pieces is a row. */
 struct reading {
 	int64_t parcel; /* 0: none yet */
 	struct pathprof_parcel_row row;

@@ -203,7 +203,8 @@ static size_t mark_known(struct fresh *fresh, const struct pp_parcel_piece *piec
 	return cnt;
 }
 
-/* A piece of before windows were known stands for all of its host's parcel: the fullest stays. */
+/* Whether a piece whose windows are unknown, written before their keys were kept, gives way to the
+ * parcel. Its host's whole parcel is compared: the one with more windows stays. */
 static bool is_emptier(const struct pp_parcel_piece *piece, const struct fresh *fresh)
 {
 	return !piece->other_host && piece->parcel_windows < fresh->cnt;

@@ -4,9 +4,9 @@
  * kind. Sums stay, and so does which recorded windows are in them; the time of each within the hour
  * goes.
  *
- * All of an hour is one transaction: readers see the windows of before or those of after, and who
- * is killed meanwhile leaves what was there. The new windows are written before the old ones go, so
- * that names of what both refer to stay.
+ * All of an hour is one transaction: readers see the windows of before or those of after, and a
+ * process killed meanwhile leaves those of before. The new windows are written before the old ones
+ * go, so that names of what both refer to stay.
  *
  * Workload: an hour of a host at a time, 12 parcels of some thousand counts, some 100 ms; the
  * caller says how often. Locking: the writer's. Ownership: nothing is kept.
@@ -110,7 +110,7 @@ static int take_piece(struct roll *roll, sqlite3_stmt *stmt)
 	return pp_row_end(&row, roll->store, roll->error);
 }
 
-/* Where it was not kept which windows one stands for, a fuller parcel may yet take its place. */
+/* Leaves out pieces whose windows are not known: a fuller parcel may still take their place. */
 static int read_pieces(struct roll *roll)
 {
 	sqlite3_stmt *stmt = NULL;

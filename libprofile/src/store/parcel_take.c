@@ -172,7 +172,7 @@ static void take_edge(struct take *t, struct pp_row *row)
 	pathprof_profile_add_edge(&t->part->profile, &edge);
 }
 
-/* Where the kernel's functions lie is of one boot. */
+/* The addresses of the kernel's functions change with each boot: a parcel has one place for all. */
 #define IS_KERNEL "coalesce(b.kind = 3 AND b.name = '" PATHPROF_KERNEL_NAME "', 0)"
 
 static const char clock_query[] =

@@ -2,8 +2,8 @@
 /*
  * The windows that a store has of one slot of another store, and how a parcel of that slot stands
  * to it. A piece is a parcel's part of one of our windows: it sums up recorded windows of the slot,
- * which their keys name (pathprof_parcel_window_key()). Of a window that was rolled (parcel_roll.c)
- * nothing can be taken out again, so no parcel takes its place. A store that was cloned or put back
+ * which their keys name (pathprof_parcel_window_key()). Nothing can be taken out of a window that
+ * was rolled (parcel_roll.c), so no parcel takes its place. A store that was cloned or put back
  * from a snapshot has two futures; both come under its id, and the keys tell them apart.
  *
  * Workload: a piece or two a slot, some keys each, at most PATHPROF_PARCEL_WINDOWS_MAX. Locking:
@@ -31,7 +31,7 @@ struct pp_parcel_pieces {
 	size_t cnt;
 };
 
-/* Of one store and slot, those of `host` and those of others. */
+/* Reads the pieces of one store and slot, those of `host` and those of other hosts. */
 int pp_parcel_pieces_read(struct pp_parcel_pieces *ret_pieces, struct pathprof_store *store,
 			  const uint8_t of[PATHPROF_PARCEL_STORE_BYTES], int64_t slot_s,
 			  const char *host, struct pathprof_error *error);

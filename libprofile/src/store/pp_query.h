@@ -24,7 +24,7 @@
 #define PP_SUM_WEIGHT_SQUARES                                                                      \
 	"CASE WHEN count(c.weight_squares) = count(*) THEN total(c.weight_squares) ELSE 0.0 END"
 
-/* Of edge_counts c, grouped. */
+/* The weight of grouped rows of edge_counts c. */
 #define PP_SUM_EDGE_WEIGHT "total(coalesce(c.weight, c.count))"
 
 #define PP_SUM_INSNS "CASE WHEN count(c.insns) = count(*) THEN total(c.insns) ELSE 0.0 END"
@@ -73,7 +73,7 @@ void pp_query_add_binary(struct pp_query *q, const char *column);
 /* Takes one row and hands it to the caller: 0 to go on. */
 typedef int pp_query_row_fn(struct pp_query *q, struct pp_row *row, void *take_context,
 			    struct pathprof_error *error);
-/* Of clock samples, in a file or in none. */
+/* The place of clock samples, in a file or in none. */
 uint64_t pp_row_place(struct pp_row *row, int column, bool in_file);
 
 /* Six columns: build-id, kind, name, start, length, outcomes. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What the files of the store share: the connection, its prepared statements, and the way SQLite's
- * errors and rows are taken. Everything read from a database file is checked here, because the
- * file may be damaged or made by an enemy: type, range and length of every column.
+ * Declarations that the files of the store share: the connection, its prepared statements, and the
+ * handling of SQLite's errors and rows. Everything read from a database file is checked here,
+ * because the file may be damaged or made by an enemy: type, range and length of every column.
  *
  * Locking: one connection, one thread. Ownership: the store owns its statements and its lock.
  */
@@ -24,7 +24,7 @@
 #define PP_LAST_WINDOW_LAG 64
 
 #define PP_STATUS_MAX_BYTES (1 << 20)
-/* What is told of an alert. */
+/* The size limit of a text about an alert. */
 #define PP_ALERT_JSON_MAX_BYTES (64u << 10)
 /* The newest messages; those of alerts that fire are kept beside them. */
 #define PP_MESSAGES_KEPT "1024"
@@ -229,7 +229,7 @@ int pp_row_end(const struct pp_row *row, struct pathprof_store *store,
 /* The same as pathprof_store_function_keys(), but unknown functions are no error: NULL. */
 int pp_store_known_functions(struct pathprof_store *store, const struct pathprof_build_id *id,
 			     uint64_t **ret_keys, size_t *ret_cnt, struct pathprof_error *error);
-/* What `to` lacks of the names that `from` has of this build's paths. */
+/* Copies the portable names of this build's paths that `from` has and `to` lacks. */
 int pp_store_copy_portable(struct pathprof_store *to, struct pathprof_store *from,
 			   const struct pathprof_build_id *id, struct pathprof_error *error);
 
@@ -279,9 +279,9 @@ int pp_store_check_shape(struct pathprof_store *store, struct pathprof_error *er
 /* ---------------------------------------------------------------- store.c, copy.c */
 
 /*
- * All that was read of a file as it lies is whole: no writer has begun since it was opened. To be
- * asked after reading, for a writer's pages come into the file only from a log, which is seen, or
- * has been and changed the file's time. -ESTALE, error filled.
+ * Checks that all that was read of a file without locks is whole: no writer has begun since it was
+ * opened. Call it after reading: a writer's pages reach the file only from a log, which is still
+ * there, or was there and changed the file's time. -ESTALE, error filled.
  */
 int pp_store_check_still(const struct pathprof_store *store, struct pathprof_error *error);
 
@@ -323,7 +323,7 @@ void pp_store_limit_log(struct pathprof_store *store);
  */
 int pp_store_remove_windows(struct pathprof_store *store, const char *which,
 			    struct pathprof_error *error);
-/* Of this machine since it was booted; "unknown" when the kernel does not tell. */
+/* The kernel's id of this boot of the machine; "unknown" when the kernel does not tell. */
 void pp_store_read_boot_id(char *text, size_t size);
 /*
  * The writer's lock (lock.c). -EBUSY: another process has it, and lives; children of one that is

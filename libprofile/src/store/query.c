@@ -486,7 +486,7 @@ static int take_symbol(sqlite3_stmt *stmt, uint64_t offset, char *name, size_t n
 
 	if (row.bad_column >= 0)
 		return -EBADMSG;
-	/* A length of 0 is what a JIT writes that does not know it: the start alone. */
+	/* A JIT that does not know the length writes 0: only the start is known then. */
 	if (offset < start || (offset != start && offset - start >= len_bytes))
 		return -ENOENT;
 	size_t len = strnlen(text, name_size - 1);

@@ -60,7 +60,7 @@ static int find_binary(struct range_write *w, const struct pathprof_build_id *id
 	return r;
 }
 
-/* As its row of range_counts. */
+/* A row of range_counts. */
 struct range_row {
 	int64_t edge, last, count;
 };

@@ -252,7 +252,7 @@ static int64_t windows_at_once(uint64_t bytes, uint64_t max_bytes, int64_t windo
 	return cnt < BATCH_WINDOWS_MAX ? cnt : BATCH_WINDOWS_MAX;
 }
 
-/* Rows that no window left refers to go, and the room of all that went is given back. */
+/* Removes rows that no remaining window refers to, and frees the room of everything removed. */
 static int free_room(struct pathprof_store *store, struct pathprof_error *error)
 {
 	int r = one_transaction(store, remove_unnamed, "", error);

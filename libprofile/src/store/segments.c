@@ -14,7 +14,7 @@
 
 /* ---------------------------------------------------------------- writing */
 
-/* As its row of segment_samples. */
+/* A row of segment_samples. */
 struct segment_row {
 	int64_t first, second, process;
 	const struct pathprof_path_count *figures;

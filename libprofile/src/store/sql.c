@@ -219,7 +219,8 @@ static const char *const texts[PP_STMT_CNT] = {
 
 /* ---------------------------------------------------------------- errors */
 
-/* Rights keep most files from being opened; that too many are open, SQLite knows of the system. */
+/* The system's error tells if too many files are open; every other failure counts as missing
+ * rights, the usual cause. */
 static int why_not_open(sqlite3 *db)
 {
 	int r = sqlite3_system_errno(db);
@@ -291,7 +292,7 @@ int pp_sql_fail(struct pathprof_store *store, struct pathprof_error *error, cons
 	int r = errno_of(store->db);
 	const char *said = sqlite3_errmsg(store->db);
 
-	/* A question may have to write beside the file; a full disk never keeps it from reading. */
+	/* A full disk stops only writing; a query may have to write a temporary file. */
 	if (r == -ENOSPC)
 		doing = "cannot write";
 	pathprof_fail(error, r, "%s: %s: %.200s (%s)", store->file, doing, said, advice_of(r));
@@ -344,7 +345,8 @@ int pp_sql_get(struct pathprof_store *store, enum pp_stmt which, sqlite3_stmt **
 	return 0;
 }
 
-/* COMMIT changes nothing by itself, SQLite says, and writes what was changed before. */
+/* SQLite calls COMMIT read-only, since it changes nothing by itself, but it writes the changes made
+ * before: statements without columns count as writing, too. */
 static bool writes(sqlite3_stmt *stmt)
 {
 	return !sqlite3_stmt_readonly(stmt) || !sqlite3_column_count(stmt);
@@ -373,7 +375,7 @@ int pp_sql_run(struct pathprof_store *store, sqlite3_stmt *stmt, struct pathprof
 	return r;
 }
 
-/* So many rows from `rows` on. */
+/* Adds cnt rows, from index `at` on. */
 static int add_some(struct pathprof_store *store, const struct pp_rows *rows, int64_t window,
 		    size_t at, size_t cnt, struct pathprof_error *error)
 {

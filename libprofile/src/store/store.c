@@ -288,14 +288,14 @@ static int make_ready(struct pathprof_store *store, struct pathprof_error *error
 	return r;
 }
 
-/* Its lock stays: see lock.c. */
+/* Removes the database, but not its lock file: see lock.c. */
 static void remove_file(struct pathprof_store *store)
 {
 	disconnect(store);
 	unlink(store->file);
 }
 
-/* A file that could not be made whole, on a full disk say, is in nobody's way later. */
+/* A new file that cannot be completed, on a full disk for example, is removed. */
 static int open_writer(struct pathprof_store *store, struct pathprof_error *error)
 {
 	int r = pp_store_lock(store, error);

@@ -608,7 +608,7 @@ static int touch_binary(struct pp_window_write *w, int64_t binary)
 	return pp_sql_run(w->store, stmt, w->error);
 }
 
-/* As its row of clock_counts. */
+/* A row of clock_counts. */
 struct clock_row {
 	int64_t binary, place, process, samples;
 };

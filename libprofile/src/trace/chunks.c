@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * Where the chunks of a trace lie, and what is in them.
+ * The places of a trace's chunks, and their contents.
  *
  * Workload: some thousand chunks of megabytes. A header in the file must say what the index says of
  * it, so that damage in either shows. Without a footer the headers themselves lead from one chunk
@@ -48,7 +48,7 @@ static bool grow(uint8_t **bytes, size_t *room, size_t want)
 	return true;
 }
 
-/* Its header in the file is not what the index says. */
+/* Fails if the chunk's header in the file differs from the index. */
 static int check_header(const struct pathprof_trace *t, const struct pathprof_trace_place *place,
 			struct pathprof_error *error)
 {

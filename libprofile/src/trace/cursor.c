@@ -251,7 +251,7 @@ ssize_t pathprof_trace_read(struct pathprof_trace_cursor *cursor,
 			r = step(cursor, &events[cnt], error);
 		else if (r == 0)
 			break;
-		/* What came before a damaged place is told first; it is met again then. */
+		/* Events before a damaged place are returned first; the next call fails at it. */
 		if (r < 0)
 			return cnt ? (ssize_t)cnt : r;
 		cnt += (size_t)r;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause
 /*
- * What a trace says beside its words: command, processes, streams, modules, blocks, handlers.
+ * A trace's definitions beside its words: command, processes, streams, modules, blocks, handlers.
  *
  * Workload: once when the trace is opened; tens of thousands of blocks, looked up by id for every
  * word later, hence a plain array. Ids come from one counter, so a file whose ids are far apart is

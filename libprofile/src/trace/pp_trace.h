@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * What the files of src/trace share: an open trace, and how a chunk leaves the file.
+ * Declarations that the files of src/trace share: an open trace, and the unpacking of a chunk.
  *
  * Locking: a trace does not change once it is open; an unpacker belongs to one thread.
  */

@@ -160,8 +160,8 @@ const struct pathprof_trace_module_info *pathprof_trace_locate(const struct path
 
 		if (found)
 			return &trace->modules[found->module].info;
-		/* What was mapped before a fork. Parents come before their children, so this ends.
-		 */
+		/* Looks among the parent's mappings, made before the fork. Parents come before
+		 * their children, so this ends. */
 		if (!p || p->parent >= p->process)
 			return NULL;
 		process = p->parent;

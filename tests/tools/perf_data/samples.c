@@ -155,7 +155,9 @@ static uint64_t next_random(uint64_t *state)
 	return (*state ^ *state >> 29) * 0xbf58476d1ce4e5b9ull >> 11;
 }
 
-/* Of a process and CPU of its own each; branches as of a program that loops and calls. */
+/*
+ * Writes a sample of one of many processes, each on its own CPU, with branches of loops and calls.
+ */
 static void put_one_of_many(uint64_t i, uint32_t cpus, uint32_t branches, uint64_t *state)
 {
 	static struct sample s;

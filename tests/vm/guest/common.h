@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What several of the guest's programs do: look at the clock, compute something whose result is
- * known, see what memory the module holds.
+ * Helpers shared by the guest's programs: the clock, a computation with a known result, and the
+ * memory that the module holds.
  */
 #ifndef VM_COMMON_H
 #define VM_COMMON_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the module's chain wrote beside what the same core makes of the same windows here: each
- * element of PATH, TUPLE and DEFINE is a line, and lines of a type must be equal one by one.
+ * The records of the module's chain, beside those that the same core makes of the same windows
+ * here: each element of PATH, TUPLE and DEFINE is a line, and lines of a type must be equal one by
+ * one.
  *
  * Workload: some ten thousand lines a CPU. One owner; memory for the whole run.
  */

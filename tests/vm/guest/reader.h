@@ -105,7 +105,7 @@ static inline void reader_close(struct reader *reader)
 		close(reader->fd);
 }
 
-/* Where the next record begins is not in doubt; whether it is one, is. */
+/* Checks a record; fails only if its size is wrong, since the next one could not be found then. */
 static inline int reader_check(struct reader *reader, struct ring *ring,
 			       const struct pathprof_record *record, uint64_t left_bytes,
 			       uint64_t to_end_bytes)
@@ -186,7 +186,7 @@ static inline int reader_stats(struct reader *reader, struct pathprof_collector_
 	return ioctl(reader->fd, PATHPROF_IOC_STATS, ret_stats) ? -errno : 0;
 }
 
-/* What a counter has grown by. */
+/* The increase of a counter. */
 static inline uint64_t stats_since(const struct pathprof_collector_stats *before,
 				   const struct pathprof_collector_stats *after, unsigned int which)
 {
@@ -202,7 +202,7 @@ static inline uint64_t reader_received(const struct reader *reader)
 	return sum;
 }
 
-/* As the rings' own pages say. */
+/* The number of lost records by the rings' own pages. */
 static inline uint64_t reader_lost(const struct reader *reader)
 {
 	uint64_t sum = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A twin of what the module has for one CPU: its chain in user space, by the same configuration and
- * from the same seeds, and what either made of the same windows; and the records kept to make it
- * all again. What is to be held against each other is made here by itself, out of the interface.
+ * from the same seeds, the output of both for the same windows, and the records kept to repeat it.
+ * The twin's side is computed here from the interface alone.
  *
  * Workload: some thousand windows. One owner.
  */
@@ -36,7 +36,7 @@ static inline void twin_config(const struct pathprof_kmod_chain *chain,
 	ret_config->hpt.policy = chain->hpt_policy;
 }
 
-/* As the tables are when a session begins. */
+/* Initializes the tables as the module does when a session begins. */
 static inline void twin_begin(struct pp_chain *twin, const struct pp_chain_config *config,
 			      uint64_t seed, uint32_t cpu)
 {

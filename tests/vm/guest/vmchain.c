@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Same stream in, same bits out: takes windows and what the module's chain made of them at once,
- * makes it again from the windows with the same core in user space, and holds the two against each
- * other, record by record, the tables written out at the end included.
+ * The same stream must give the same bits: takes windows together with the output of the module's
+ * chain, repeats it from the windows with the same core in user space, and compares the two record
+ * by record, including the tables written out at the end.
  *
  *     vmchain SPEC MILLISECONDS      SPEC: default, random, tagged, whole-program, short
  *
@@ -78,7 +78,7 @@ static void make_window(struct check *check, const struct pathprof_record *recor
 		make_branch(twin, &check->config, &branches[i]);
 }
 
-/* As the module does when it stops: paths, then tuples. */
+/* Writes out the tables as the module does when it stops: paths, then tuples. */
 static void make_end(struct twin *twin)
 {
 	const struct pp_hpt *hpt = &twin->chain.hpt;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What happens to the module rarely: a CPU that goes and comes back under a session, a session of
- * one control group, a program of 32 bits, a budget that changes under a session.
+ * Rare events for the module: a CPU that goes and comes back under a session, a session of one
+ * control group, a program of 32 bits, a budget that changes under a session.
  *
  *     vmcorner hotplug swlbr|lbr ROUNDS
  *     vmcorner cgroup swlbr|lbr DIRECTORY     (of a mounted cgroup2)
@@ -239,7 +239,7 @@ static void await_seen(struct corner *corner, int cnt)
 		reader_complain(&corner->reader, "programs not seen, one of", (uint64_t)cnt);
 }
 
-/* One program in the group, one below it, one beside it. Of all groups, all are seen. */
+/* One program in the group, one below it, one beside it. A session of all groups sees all three. */
 static int control_group(struct corner *corner, bool lbr, const char *directory)
 {
 	uint64_t group, below, beside, outside;

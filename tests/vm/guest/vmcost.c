@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the module costs, in instructions: for a machine whose time stamp counter counts them
- * (QEMU -icount shift=0, one CPU). The same work is done without the module, with a source that
- * passes every sample over, and with one that takes them; the differences, by the counts the module
- * keeps, are what a sample, a trap, a burst costs. The same stacks are also read through perf's
- * own ring, as `perf record -b` does.
+ * The cost of the module, in instructions: for a machine whose time stamp counter counts them (QEMU
+ * -icount shift=0, one CPU). The same work is done without the module, with a source that passes
+ * every sample over, and with one that takes them; the differences, by the counts the module keeps,
+ * are what a sample, a trap, a burst costs. The same stacks are also read through perf's own ring,
+ * as `perf record -b` does.
  *
  *     vmcost [WINDOWS...]     files as tests/tools/cut_windows writes them: what real windows cost
  *
@@ -71,7 +71,7 @@ static uint64_t calibrate(void)
 	return tsc() - begun;
 }
 
-/* What the run is judged by, in instructions; 0: not measured. */
+/* The figures with limits, in instructions; 0: not measured. */
 struct figures {
 	uint64_t burst, trap, burst_chained;  /* swlbr, 32 taken branches */
 	uint64_t insn;                        /* swlbr, of a horizon */
@@ -257,7 +257,7 @@ static int table_lbr(struct reader *reader, uint64_t bare, struct figures *figur
 	return 0;
 }
 
-/* What the test PMU is to deliver. 0, -errno. */
+/* Gives the test PMU the windows that it is to deliver. 0, -errno. */
 static int give(const char *path)
 {
 	static unsigned char buffer[1 << 16];

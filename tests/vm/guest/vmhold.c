@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Has a perf event of its own, and sleeps. While there is one that follows a thread or has a branch
- * stack, the kernel keeps a hook in its scheduler; without this, each session of branch stacks
- * would write that hook into code that runs, which not every emulator stands
- * (docs/kmod-testing.md).
+ * Opens a perf event and sleeps. As long as an event follows a thread or has a branch stack, the
+ * kernel keeps a hook in its scheduler. Without this event, each session of branch stacks would
+ * patch that hook into running code, which not every emulator survives (docs/kmod-testing.md).
  */
 #include <linux/perf_event.h>
 #include <stdio.h>

@@ -8,9 +8,9 @@
  *     vmneighbour isolated CPU      a CPU that the kernel was booted to leave alone (isolcpus=)
  *     vmneighbour charged DIRECTORY memory that somebody has to pay for (of a mounted cgroup2)
  *
- * Workload: seconds of bursts at the highest budget. What must come is waited for up to a limit at
- * which the machine must be broken; only STOP and rmmod of parked, which must not wait for those
- * who sleep for good, are held to the clock. Exit status 0: as promised; one line of counts on
+ * Workload: seconds of bursts at the highest budget. Expected records are awaited up to a limit at
+ * which the machine must be broken; only STOP and rmmod of parked, which must not wait for the
+ * threads asleep for good, have a time limit. Exit status 0: as promised; one line of counts on
  * standard output. `parked` unloads the module.
  */
 #include <linux/perf_event.h>
@@ -357,7 +357,7 @@ static void spin_probed(void)
 	}
 }
 
-/* Where an address of this program lies in its file. */
+/* The file offset of an address of this program. */
 static uint64_t file_offset(const char *address)
 {
 	unsigned long long start, end, offset;

@@ -87,7 +87,7 @@ static int signal_of_stop(pid_t pid, int status)
 		       : SIGTRAP;
 }
 
-/* Where a step came from, and what it was. */
+/* Records the origin of a step, and counts steps and iterations. */
 static void account(struct tracer *tracer, uint64_t pc, uint64_t code, uint64_t next)
 {
 	if (next == pc) {

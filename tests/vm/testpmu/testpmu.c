@@ -2,7 +2,8 @@
 /*
  * A PMU at the hardware's border: it takes events with a branch stack, and hands their overflow
  * handler stacks whose every entry follows from (event, CPU, sample number), so that a reader can
- * tell each one that was lost, doubled or changed. What is tested sees it as any other PMU of perf.
+ * tell each one that was lost, doubled or changed. The code under test sees it as any other PMU of
+ * perf.
  *
  * config is TESTPMU_* of testpmu.h, config1 the address of branch 0, the period in nanoseconds.
  * With TESTPMU_GIVEN the stacks are those that user space wrote into a file of debugfs before.
@@ -11,8 +12,8 @@
  * events were opened, how many of them for virtual machines as well.
  *
  * Locking: a CPU's state is touched by that CPU alone, with interrupts off or in an NMI; only
- * nmi_pending is set from another. An NMI that finds the timer delivering leaves its stack out.
- * What user space gave changes under a mutex, and only while there is no event. Nothing else
+ * nmi_pending is set from another. An NMI that finds the timer delivering leaves its stack out. The
+ * stacks that user space gave change under a mutex, and only while there is no event. Nothing else
  * survives the event.
  */
 #include <linux/cpumask.h>
@@ -37,7 +38,7 @@
 #define PERIOD_MIN_NS 20000
 #define GIVEN_MAX     (16u << 20) /* bytes */
 
-/* What perf_branch_stack ends in, with room. */
+/* A struct perf_branch_stack with room for its entries. */
 struct stack {
 	u64 nr;
 	u64 hw_idx;
@@ -132,7 +133,7 @@ static void fill_stack_made(struct cpu_state *state, const struct perf_event *ev
 	state->branch_cnt += cnt;
 }
 
-/* What hardware is known to hand out now and then: an empty entry, and one twice. */
+/* Adds faults that hardware is known to produce now and then: an empty entry, and one twice. */
 static void dirty(struct stack *stack)
 {
 	if (stack->nr < 4)
@@ -200,8 +201,7 @@ static void hand_over(struct perf_event *event, struct perf_sample_data *data, s
 }
 
 /*
- * What real hardware would not count, because the event leaves the kernel out, is left out here
- * too.
+ * Samples that real hardware would not take, because the event excludes the kernel, are left out.
  */
 static void deliver(struct cpu_state *state, struct pt_regs *regs)
 {

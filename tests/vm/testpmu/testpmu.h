@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the test PMU and the programs that read its stacks must agree on (testpmu.c). Numbers only:
+ * Constants shared by the test PMU (testpmu.c) and the programs that read its stacks. Numbers only:
  * included in kernel and in user space.
  */
 #ifndef VM_TESTPMU_H

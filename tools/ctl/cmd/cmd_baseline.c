@@ -34,7 +34,8 @@ static int need_operands(const struct ctl_options *options, int cnt)
 
 /* ---------------------------------------------------------------- set */
 
-/* ", comm nginx, container web": what selects beside the times; "" if nothing does. */
+/* The filter in words, without its times: ", comm nginx, container web"; "" if it has no
+ * other conditions. */
 static char *parts_of(const struct pathprof_filter *f)
 {
 	const char *const parts[][2] = {
@@ -157,7 +158,7 @@ static int rm(const struct ctl_options *options)
 
 struct baseline {
 	char *name, *note;
-	int64_t begin_ns, end_ns; /* of all of its windows */
+	int64_t begin_ns, end_ns; /* from its first window to its last */
 	uint64_t window_cnt, samples, binary_cnt;
 	struct pathprof_error why; /* it cannot be read */
 };

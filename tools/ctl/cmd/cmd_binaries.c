@@ -17,13 +17,13 @@
 #define ELSEWHERE_CNT 3 /* rows besides the binaries */
 #define OWNERS_MAX    4 /* that a table shows */
 
-/* A binary, or what is in none. */
+/* A row: a binary, or code outside of files. */
 struct row {
-	int64_t id; /* 0: the clock alone saw it */
+	int64_t id; /* 0: only the clock saw it */
 	const struct shares_binary *binary;
 	const char *name;
-	int64_t first_seen_ns, last_seen_ns; /* of paths; 0: none was seen */
-	uint32_t *owners;                    /* of the files behind it, seen most first */
+	int64_t first_seen_ns, last_seen_ns; /* of paths; 0: no path was seen */
+	uint32_t *owners;                    /* owners of its files, most seen first */
 	size_t owner_cnt, owner_room;
 	struct figures figures;
 };
@@ -43,7 +43,7 @@ static void time_cell(struct view_query *query, int64_t ns)
 	table_cell(query->table, CTL_DIM, "%s", ns ? text_time(when, sizeof(when), ns) : "-");
 }
 
-/* "root", "1000+nobody", "?": not known, "-": nobody was told of, "+...": there are more. */
+/* "root", "1000+nobody", "?": not known, "-": no owner was recorded, "+...": there are more. */
 static char *owners_text(const struct row *row, char *text, size_t size)
 {
 	size_t at = 0, cnt = row->owner_cnt < OWNERS_MAX ? row->owner_cnt : OWNERS_MAX;

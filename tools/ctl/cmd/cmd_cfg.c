@@ -24,7 +24,7 @@ enum form {
 	FORM_JSON,
 };
 
-/* "": a name without an ending, or none. */
+/* Returns "" for a name without an ending, or for none. */
 static const char *ending_of(const char *file)
 {
 	const char *name = file ? text_base_name(file) : "";
@@ -33,7 +33,8 @@ static const char *ending_of(const char *file)
 	return dot && dot > name ? dot : "";
 }
 
-/* A name says the form where nothing else does. A file must not be called what it is not. */
+/* The name of the output file chooses the format if no option does. An unknown ending is
+ * refused. */
 static int form_of_name(const char *file, enum form *ret_form)
 {
 	const char *end = ending_of(file);
@@ -157,7 +158,8 @@ static void note_not_whole(const char *file, const struct tested *tested)
 			 pp_plural(cnt, "is", "are"));
 }
 
-/* --tested: what of cfg no test ran. CTL_OK, or said. */
+/* --tested: marks the parts of cfg that no test ran. Returns CTL_OK, or a status after a
+ * message. */
 static int mark_untested(const struct ctl_options *options, struct cfg *cfg)
 {
 	struct pathprof_error error = {""};
@@ -185,7 +187,8 @@ static int mark_untested(const struct ctl_options *options, struct cfg *cfg)
 	return CTL_OK;
 }
 
-/* A function that counted its paths, else one of machine code. CTL_OK, or said. */
+/* The word means a function that counted its paths, else one of machine code. Returns CTL_OK, or a
+ * status after a message. */
 static int open_target(struct target *ret_target, struct view_query *query,
 		       const struct ctl_options *options)
 {

@@ -24,7 +24,7 @@
 #include "pathprof/profile.h"
 
 #define PROFILE_BYTES_MAX ((size_t)1 << 32)
-#define LOST_MIN          0.001 /* of the weight; less is not worth a word */
+#define LOST_MIN          0.001 /* share of the weight; less is not reported */
 
 struct inputs {
 	struct side sides[PATHPROF_COMBINE_MAX];
@@ -74,7 +74,7 @@ static int load(struct inputs *inputs, const struct ctl_options *options)
 	return check_kinds(inputs);
 }
 
-/* The first side that has it. */
+/* Returns the event's item in the first side that has it. */
 static const struct side_item *item_of(const struct inputs *inputs,
 				       const struct pathprof_event *event,
 				       const struct side **ret_side)
@@ -146,7 +146,7 @@ static void add_item(struct pathprof_profile *profile, uint32_t process, const s
 	profile->totals.paths += count;
 }
 
-/* Tells what a profile file has no room for: it counts whole samples. */
+/* Reports the weight that a profile file cannot hold, since it counts whole samples. */
 static int check_lost(double lost, double all, struct pathprof_error *error)
 {
 	if (!(lost < all))
@@ -160,7 +160,7 @@ static int check_lost(double lost, double all, struct pathprof_error *error)
 	return 0;
 }
 
-/* Weights that are no counts become as many samples as all inputs have. */
+/* Weights that are not counts are scaled to as many samples as all inputs have. */
 static int fill(struct pathprof_profile *profile, const struct inputs *inputs,
 		const struct pathprof_combined *combined, double factor,
 		struct pathprof_error *error)
@@ -191,7 +191,7 @@ static int fill(struct pathprof_profile *profile, const struct inputs *inputs,
 	return check_lost(lost, all, error);
 }
 
-/* Sums of exact counts are exact; shares of them, which other methods weigh, are no counts. */
+/* Sums of exact counts are exact. Other methods weigh shares, which are not counts. */
 static bool is_exact(const struct inputs *inputs, enum pathprof_combine_method method)
 {
 	bool exact = method == PATHPROF_COMBINE_UNSCALED;
@@ -383,7 +383,7 @@ static int combine(const struct ctl_options *options, const struct inputs *input
 	return r;
 }
 
-/* Nothing is lost where a device or a pipe is. */
+/* Devices and pipes are not replaced, so nothing would be lost. */
 static bool would_replace(const char *file)
 {
 	struct stat there;

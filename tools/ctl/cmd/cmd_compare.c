@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * pathprofctl compare: how far is B, what ran, from A, what was assumed (a baseline, a deployed
- * profile, another build), and what makes the difference.
+ * pathprofctl compare: how far B, the profile of what ran, is from A, the assumed profile (a
+ * baseline, a deployed profile, another build), and which functions make the difference.
  */
 #include "../compare/comparison.h"
 #include "../compare/selector.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* pathprofctl doctor: what this machine can do, why not more, what would change it. */
+/* pathprofctl doctor: the capabilities of this machine, the reasons for limits, and ways to change
+ * them. */
 #include "../ctl.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@
 
 static const char *const state_names[] = {"ok", "no", "warn"};
 
-/* Needs both: the event on every CPU, and the program that it runs. */
+/* The BPF source needs both the event on every CPU and the program that it runs. */
 static bool add_source_bpf(struct facts *facts)
 {
 	bool no_event = facts->branch_stacks_code != 0;
@@ -47,7 +48,7 @@ static unsigned int what_is_there(const struct facts *facts, bool bpf)
 	return there;
 }
 
-/* What else is to be said of a source. */
+/* An addition to the line of a source, or "". */
 static const char *remark(const struct facts *facts, unsigned int needs)
 {
 	if (needs & PATHPROF_NEEDS_MODULE)
@@ -139,7 +140,7 @@ static bool look_at_machine(struct facts *facts, const struct ctl_options *optio
 	return add_source(facts);
 }
 
-/* Whether nothing is in its way. */
+/* Returns whether nothing keeps the service from working. */
 static bool look_at_service(struct facts *facts, const struct ctl_options *options)
 {
 	bool well = true;

@@ -3,7 +3,7 @@
  * pathprofctl edges: branch edges for converters, `BUILDID FROM TO COUNT MISPREDICTED` with file
  * offsets in hex and no title line into a pipe. BUILDID is the one of FROM; a TO in another binary
  * is written BUILDID:OFFSET. The live screen shows the same edges with names. Windows of exact
- * counts (a trace, programs that count themselves) hold paths alone, which is said.
+ * counts (a trace, programs that count themselves) hold only paths, and a note says so.
  */
 #include "../ctl.h"
 

@@ -2,8 +2,8 @@
 /*
  * pathprofctl export: the branches of one binary in the format that a compiler, a layout tool or
  * somebody else's viewer reads; from the database, or straight from a recording of another tool.
- * Stacks are of all binaries unless one is named.
- * Whether there are enough samples is said on standard error.
+ * Stacks are of all binaries unless one is named. A note on standard error says whether there are
+ * enough samples.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -29,18 +29,18 @@
 #include "pathprof/ledger.h"
 #include "pathprof/path_counts.h"
 
-/* The binary that is exported, and what is known of it. */
+/* The exported binary, and facts about it. */
 struct exported {
 	const struct ctl_options *options;
 	enum pathprof_format format;
 	struct pathprof_store *store;
-	struct pathprof_filter filter; /* of one kind of windows */
-	struct measure measure;        /* of these windows */
+	struct pathprof_filter filter; /* for one kind of windows */
+	struct measure measure;        /* the figures of these windows */
 	struct pathprof_build_id id;
 	char *name;
 	uint64_t samples;
-	unsigned int cnt;           /* of binaries that the selection has */
-	unsigned int placeless_cnt; /* and of those whose paths have no places in a file */
+	unsigned int cnt;           /* number of binaries in the selection */
+	unsigned int placeless_cnt; /* number of those whose paths have no places in a file */
 	struct pathprof_file other; /* a file of it that is left out, and in how many windows */
 	uint64_t other_windows;
 	struct pathprof_code *code;
@@ -67,7 +67,8 @@ static void release(struct exported *e)
 
 /* ---------------------------------------------------------------- which binary */
 
-/* The one with the most samples; without --binary it has to be said when there are others. */
+/* Chooses the binary with the most samples, and counts the binaries: without --binary a note says
+ * if there are others. */
 static int take_binary(void *context, const struct pathprof_binary_row *row)
 {
 	struct exported *e = context;
@@ -86,7 +87,8 @@ static int take_binary(void *context, const struct pathprof_binary_row *row)
 	return 0;
 }
 
-/* Anybody can give a file the build-id of this binary: whose files count has to be said. */
+/* Anybody can give a file the build-id of this binary, so without --any-owner only the files of
+ * root, the caller and the user of --owner count. */
 static void choose_owners(struct exported *e)
 {
 	struct pathprof_filter *filter = &e->filter;
@@ -120,7 +122,8 @@ static int take_file(void *context, const struct pathprof_file_row *row)
 	return 0;
 }
 
-/* Names the owners of files left out: of the binary or, without one, of all selected. */
+/* Names the owners of files left out: those of the binary or, without one, of all that is
+ * selected. */
 static int tell_others(struct exported *e)
 {
 	struct pathprof_error error = {""};
@@ -153,7 +156,7 @@ static int add_generated(void *context, const struct pathprof_binary_row *row)
 	return 0;
 }
 
-/* How much of what ran no export can hold, whichever binary is chosen. */
+/* Reports the share of runs that no export can hold, whichever binary is chosen. */
 static int tell_generated(struct exported *e)
 {
 	struct pathprof_filter every = e->filter;
@@ -172,7 +175,7 @@ static int tell_generated(struct exported *e)
 	return CTL_OK;
 }
 
-/* The file that is named is the binary, whatever it is. */
+/* The file that --file names is taken for the binary, whatever its name. */
 static int name_file(struct exported *e)
 {
 	struct pathprof_error error = {""};
@@ -182,7 +185,7 @@ static int name_file(struct exported *e)
 	return r < 0 ? ctl_fail_error("export", r, &error) : CTL_OK;
 }
 
-/* An import of branches alone has no binary with paths: then it is the file that is named. */
+/* An import of branches alone has no binary with paths: then --file names the binary. */
 static bool names_file(const struct exported *e)
 {
 	const char *file = e->options->file, *binary = e->filter.binary;
@@ -289,7 +292,8 @@ static int fill(struct exported *e)
 	return CTL_OK;
 }
 
-/* Which branches the format has no name for, as where a library has its dynamic symbols alone. */
+/* Reports the branches that the format cannot name, for instance where a library has only dynamic
+ * symbols. */
 static void tell_names(const struct exported *e)
 {
 	const struct pathprof_export_names *names = &e->names;
@@ -305,7 +309,7 @@ static void tell_names(const struct exported *e)
 		 100 * (double)names->half / (double)names->branches);
 }
 
-/* The ledger of a recording, and whether too much is missing. */
+/* Reports the losses of a recording. Returns CTL_LOSS if they are too large. */
 static int tell_ledger(const struct exported *e)
 {
 	struct pathprof_ledger ledger = e->profile.origin.ledger;
@@ -353,7 +357,7 @@ static void tell_unit(const struct exported *e, const char *figure)
 		ctl_note("--sort time: TIME is not known of what is selected");
 }
 
-/* A recording is passed on as it is: no line. */
+/* A recording is passed on unchanged, so there is nothing to report. */
 static void tell_figure(const struct exported *e)
 {
 	const struct pathprof_export_options options = options_of(e);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* pathprofctl hosts: whose parcels were added to the database, or to a hub's. */
+/* pathprofctl hosts: the hosts whose parcels were added to the database, or to a hub's. */
 #include "../ctl.h"
 
 #include <inttypes.h>
@@ -34,7 +34,7 @@ static void add_text(struct table *table, enum ctl_style style, const char *text
 	table_cell(table, style, "%s", text[0] ? text : "-");
 }
 
-/* 0 where a hub of an earlier version does not say: a host has a parcel at least. */
+/* cnt is 0 only if the hub is too old to report it, since a host has at least one parcel. */
 static void add_count(struct table *table, uint64_t cnt)
 {
 	if (cnt)
@@ -112,7 +112,8 @@ static int fill(struct listing *listing, struct pathprof_store *store,
 
 /* ---------------------------------------------------------------- of a hub */
 
-/* The answer is one parcel a host, the sum of a span; the hub says what it keeps of it. */
+/* The answer has one parcel for each host, the sum of a span. The hub's list says how much it keeps
+ * of the host. */
 struct sums {
 	struct listing *listing;
 	const json_t *kept; /* NULL: not known */
@@ -125,7 +126,7 @@ static bool is_text(const json_t *object, const char *key, const char *want)
 	return have && !strcmp(have, want);
 }
 
-/* NULL: the hub does not say. */
+/* Returns NULL if the hub does not say. */
 static const json_t *find_kept(const struct sums *sums, const struct pathprof_host_row *row)
 {
 	char store[PARCEL_STORE_TEXT];

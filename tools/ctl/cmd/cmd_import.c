@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * pathprofctl import: what another tool recorded, or what programs counted themselves, into a
- * database.
+ * pathprofctl import: reads recordings of other tools, or counts that programs kept themselves,
+ * into a database.
  */
 #include "../ctl.h"
 

@@ -23,7 +23,7 @@
 struct interesting {
 	FILE *file;
 	uint32_t hot;             /* paths of a function */
-	struct programs programs; /* marks: paths that are written */
+	struct programs programs; /* marks the paths that are written */
 	uint64_t path_cnt, function_cnt;
 	struct pathprof_error *error;
 };
@@ -73,7 +73,7 @@ static int write_paths(struct interesting *in, const struct ctl_options *options
 	return r;
 }
 
-/* A program of the same file name before this one, or NULL. */
+/* Returns an earlier program in the list with the same file name, or NULL. */
 static const struct program *earlier_build(const struct programs *programs, size_t own)
 {
 	const char *name = text_base_name(PP_AT(programs->list, struct program, own)->name);

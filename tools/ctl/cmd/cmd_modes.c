@@ -22,7 +22,7 @@
 struct question {
 	struct fleet_question of;
 	size_t judged, found; /* groups; those of several modes */
-	size_t alone;         /* times that a host was */
+	size_t alone;         /* times that a host was alone in a mode */
 };
 
 static const struct table_column columns[] = {

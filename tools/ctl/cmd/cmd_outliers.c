@@ -106,7 +106,7 @@ static void add_cells(struct question *q, const struct pathprof_fleet_group *gro
 		   *functions ? functions : "paths, no function's share by 1%");
 }
 
-/* One that is found, beside all hosts together. */
+/* Adds a host that stands out, compared with all hosts together. */
 static int add_found(struct question *q, const struct pathprof_fleet_group *group,
 		     const struct pathprof_fleet_member *host)
 {
@@ -135,7 +135,7 @@ static int add_found(struct question *q, const struct pathprof_fleet_group *grou
 	return r;
 }
 
-/* JSON has the others as well. */
+/* Adds a host that does not stand out, to JSON alone. */
 static void add_other(struct question *q, const struct pathprof_fleet_group *group,
 		      const struct pathprof_fleet_member *host)
 {
@@ -166,7 +166,8 @@ static int add_group(struct question *q, const struct pathprof_fleet_group *grou
 
 /* ---------------------------------------------------------------- other builds */
 
-/* The build of this program that most hosts run, NULL: there is one build. */
+/* Returns the build of the same program that most hosts run, or NULL if no other build runs on more
+ * hosts than `of`. */
 static const struct pathprof_fleet_group *common_build(const struct question *q,
 						       const struct pathprof_fleet_group *of)
 {
@@ -253,7 +254,7 @@ static void say_how(const struct question *q)
 		       pp_plural(few_samples, "time", "times"), PATHPROF_FLEET_SAMPLES_MIN);
 }
 
-/* More samples help where hosts are enough. */
+/* Returns why no program was judged. More samples help only if there are enough hosts. */
 static const char *none_judged(const struct question *q)
 {
 	for (size_t i = 0; i < q->of.groups.cnt; i++)
@@ -264,7 +265,7 @@ static const char *none_judged(const struct question *q)
 	       "--limit looks at more";
 }
 
-/* No host is known to behave like the rest where no program was judged. */
+/* If no program was judged, no host is known to behave like the rest. */
 static const char *nothing_found(const struct question *q)
 {
 	size_t judged = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * pathprofctl parcel: what a database saw, five minutes at a time, as files that are small and mean
- * the same everywhere; and those of several hosts added up in one database.
+ * pathprofctl parcel: writes a database in pieces of five minutes, as small files that mean the
+ * same on every machine; and adds up those of several hosts in one database.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -126,7 +126,8 @@ static int write_slot(struct listing *listing, const struct ctl_options *options
 	return CTL_OK;
 }
 
-/* A database of another machine, or of before the last boot, says nothing of this one. */
+/* A database of another machine, or from before the last boot, must not be described as this
+ * host's: its parcels have no host but the name that --name gives. */
 static int find_host(struct pathprof_store *store, const struct ctl_options *options,
 		     struct pathprof_parcel_host *ret_host)
 {
@@ -200,7 +201,8 @@ static int cmd_write(const struct ctl_options *options)
 
 /* ---------------------------------------------------------------- read */
 
-/* All of a file that may be no parcel at all: not more than one can have. Caller frees. */
+/* Reads a file that may not be a parcel, at most as many bytes as a parcel can have. Caller
+ * frees. */
 static int read_bytes(const char *file, uint8_t **ret_bytes, size_t *ret_len)
 {
 	_cleanup_close_ int fd = open(file, O_RDONLY | O_CLOEXEC);
@@ -249,7 +251,7 @@ static int read_one(struct listing *listing, const char *file)
 	return CTL_OK;
 }
 
-/* Those that cannot be read are said, and the others shown. */
+/* Parcels that cannot be read are reported, and the others are shown. */
 static int cmd_read(const struct ctl_options *options)
 {
 	struct listing listing = {.json = options->json};
@@ -314,7 +316,7 @@ static void say_tally(const struct ctl_options *options, const struct tally *tal
 	putchar('\n');
 }
 
-/* Those that cannot be added are said, and the others added. */
+/* Parcels that cannot be added are reported, and the others are added. */
 static int cmd_add(const struct ctl_options *options)
 {
 	_cleanup_store_ struct pathprof_store *store = NULL;

@@ -22,7 +22,7 @@
 struct of_function {
 	const struct target *target; /* NULL: its paths are counted ones, numbered by themselves */
 	const char *name;            /* of a function with counted paths */
-	bool unnumbered, runs_on;    /* such rows were there */
+	bool unnumbered, runs_on;    /* there were such rows */
 };
 
 static bool is_numbered(const struct of_function *of)

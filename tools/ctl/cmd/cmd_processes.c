@@ -21,8 +21,8 @@
 
 /* A process, or a group of them. */
 struct process {
-	struct pathprof_process_row row; /* its strings are the process's own */
-	const char *group;               /* its name, of row's strings */
+	struct pathprof_process_row row; /* its strings are owned by this struct */
+	const char *group;               /* the group's name, a string of row */
 	struct process_host host;
 	uint64_t process_cnt;
 	uint64_t clock_samples, kernel_samples;
@@ -32,10 +32,10 @@ struct process {
 struct processes {
 	struct process *list;
 	size_t cnt, room;
-	struct process_hosts *hosts; /* NULL: the database is of no fleet */
+	struct process_hosts *hosts; /* NULL: the database is not one of a fleet */
 };
 
-/* An id of 64 digits is as well known by its first twelve, which --container takes, too. */
+/* The first twelve digits of a container's id of 64 are enough; --container takes them, too. */
 static char *container_text(const char *container)
 {
 	bool is_id = strlen(container) == CONTAINER_ID_LEN &&
@@ -45,7 +45,7 @@ static char *container_text(const char *container)
 			  *container ? container : "-");
 }
 
-/* A store that several hosts sent has one workload for them all. */
+/* If several hosts sent a store, its workload stands for all of them. */
 static void add_host_cell(struct table *table, const struct process_host *host)
 {
 	if (host->cnt > 1)
@@ -69,7 +69,7 @@ static void add_cells(const struct processes *processes, struct view_query *quer
 	if (row->pid)
 		table_cell(query->table, CTL_PLAIN, "%" PRIu32, row->pid);
 	else
-		table_cell(query->table, CTL_DIM, "-"); /* a workload that came in a parcel */
+		table_cell(query->table, CTL_DIM, "-"); /* a workload from a parcel */
 	table_cell(query->table, CTL_NAME, "%s", row->comm);
 	table_cell(query->table, CTL_PLAIN, "%s", container);
 	table_cell(query->table, CTL_DIM, "%s", *row->binary_name ? row->binary_name : "-");
@@ -180,7 +180,8 @@ static int read_all(struct processes *processes, const struct view_query *query,
 
 /* ---------------------------------------------------------------- groups */
 
-/* The name under which a process is summed up. Without a function each stands for itself. */
+/* Returns the name under which a process is summed up. If group is NULL, each process has its own
+ * row. */
 typedef const char *group_fn(const struct pathprof_process_row *row);
 
 struct grouping {
@@ -217,7 +218,7 @@ static int by_group(const void *a, const void *b)
 	return strcmp(x->group, y->group);
 }
 
-/* The processes of one host stand together, so that hosts are counted once. */
+/* Sorts the processes of one host together, so that hosts are counted once. */
 static int by_group_and_host(const void *a, const void *b)
 {
 	const struct process *x = a, *y = b;
@@ -233,7 +234,7 @@ static void free_strings(struct process *process)
 	free((char *)process->row.binary_name);
 }
 
-/* The strings of one of them stay the group's. */
+/* The group keeps the strings of one of its processes. */
 static void add_to_group(struct process *sum, struct process *process)
 {
 	sum->process_cnt += process->process_cnt;
@@ -279,7 +280,8 @@ static struct pathprof_share runs_of(const struct shares *shares, struct pathpro
 	return runs;
 }
 
-/* Of its paths only sums are known: as if each process ran one path, of its user code's time. */
+/* Only the sums of a process's paths are known, so each process is treated as one path that takes
+ * the time of its user code. */
 static void work_out_runs(struct processes *processes, const struct shares *shares)
 {
 	struct pathprof_shares work = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * pathprofctl record: a private, one-shot pathprofd around one program. All the work is its; here
- * the database is looked at before and the report printed after. The exit status is the
+ * pathprofctl record: a private, one-shot pathprofd around one program. The daemon does the work;
+ * this verb checks the database before and prints the report afterwards. The exit status is the
  * program's.
  */
 #include "../ctl.h"
@@ -67,7 +67,8 @@ static char **arguments_of(const struct ctl_options *options, const char *db)
 	return arguments.list;
 }
 
-/* The program's own output must stay its own: the report goes beside it unless people look on. */
+/* The program's own output must stay unmixed: the report goes to standard output only if that is a
+ * terminal. */
 static FILE *report_stream(const struct ctl_options *options)
 {
 	if (isatty(STDOUT_FILENO) == 1)

@@ -126,7 +126,7 @@ static void add_row(struct question *q, const struct pathprof_release *release,
 		add_cells(q, release, before, c);
 }
 
-/* Builds that cannot be matched are told, and the list goes on. */
+/* Builds that cannot be matched are reported, and the list goes on. */
 static int add_release(struct question *q, const struct pathprof_release *release,
 		       const struct pathprof_release *before)
 {

@@ -24,7 +24,7 @@ static int show_id(const struct ctl_options *options, struct view_query *query, 
 	return r < 0 ? ctl_fail_error("show", r, &error) : CTL_OK;
 }
 
-/* From the store when it was seen, else from the code alone. */
+/* Shows the path from the store if it was seen, else from the code alone. */
 static int show_number_of(const struct ctl_options *options, struct view_query *query,
 			  const struct target *target, uint64_t number)
 {
@@ -44,7 +44,7 @@ static int show_number_of(const struct ctl_options *options, struct view_query *
 	return r < 0 ? ctl_fail_error("show", r, &error) : CTL_OK;
 }
 
-/* FUNCTION:NUMBER; what stands before the last colon may hold colons. */
+/* FUNCTION:NUMBER. The part before the last colon may have colons in it. */
 static int show_number(const struct ctl_options *options, struct view_query *query,
 		       const char *colon, uint64_t number)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* pathprofctl status: what the daemon does, what it costs, what it drops. */
+/* pathprofctl status: the daemon's activity, its cost, and the samples it drops. */
 #include "../ctl.h"
 
 #include <inttypes.h>
@@ -97,7 +97,7 @@ static double seconds(const json_t *costs, const char *key)
 	return number(costs, key) / 1e9;
 }
 
-/* Since the start, the start included. A daemon of an older version has no such account. */
+/* Costs since the start, including the start itself. An older daemon does not report them. */
 static void costs_line(const json_t *costs)
 {
 	_cleanup_free_ char *text = NULL;
@@ -114,7 +114,7 @@ static void costs_line(const json_t *costs)
 	line("costs", text);
 }
 
-/* Only where bursts are so seldom that a user would wonder. */
+/* Printed only if bursts are so rare that a user would wonder. */
 static void price_line(const json_t *members)
 {
 	double every_s = number(members, "burst_every_s");
@@ -141,7 +141,7 @@ static void seen_line(const json_t *members)
 	line("seen", text);
 }
 
-/* Only where bursts fail to come. */
+/* Printed only if expected bursts do not come. */
 static void barren_line(const json_t *members)
 {
 	double since_ns = number(members, "barren_since_ns");
@@ -175,7 +175,7 @@ static void windows_line(const json_t *members)
 	line("windows", text);
 }
 
-/* "budget 12, gone 3": those that occurred. */
+/* The reasons that occurred: "budget 12, gone 3". */
 static void counts_line(const char *name, const json_t *counts)
 {
 	char text[2048] = "";
@@ -194,7 +194,7 @@ static void counts_line(const char *name, const json_t *counts)
 	line(name, at ? text : "none");
 }
 
-/* Only when generated code has names, or they could not be had. */
+/* Printed only if names for generated code exist or were refused. */
 static void jit_line(const json_t *tracker)
 {
 	_cleanup_free_ char *text = NULL;
@@ -228,7 +228,8 @@ static uint64_t bytes_of(const json_t *members, const char *key)
 	return bytes > 0 && bytes < 1e18 ? (uint64_t)bytes : 0;
 }
 
-/* The database's size is that of now, as `db check` has it, not of when the daemon last looked. */
+/* The database's size is that of now, as `db check` prints it, not the one that the daemon last
+ * saw. */
 static void memory_line(const json_t *members, struct pathprof_store *store)
 {
 	char memory[32];
@@ -250,7 +251,7 @@ static void relay_line(const json_t *members, struct pathprof_store *store, cons
 		line("relay", text);
 }
 
-/* Only after a reload that failed. */
+/* Printed only after a reload that failed. */
 static void settings_line(const json_t *members)
 {
 	const char *refused = daemon_status_text(members, "settings_refused", "");
@@ -309,7 +310,8 @@ static void print_json(const struct daemon_status *status, struct pathprof_store
 	putchar('\n');
 }
 
-/* Without the database that a daemon would have made there is no daemon; a wrong --db is a slip. */
+/* Whether no daemon ever ran, since it would have made the default database. If --db names none,
+ * that is taken for a mistake instead. */
 static bool never_ran(const struct ctl_options *options)
 {
 	_cleanup_free_ char *path = ctl_db_path(options);

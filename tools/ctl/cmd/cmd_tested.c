@@ -21,10 +21,10 @@
 
 /* ---------------------------------------------------------------- merge */
 
-/* One run on its way from a file into another. */
+/* One run that is copied from a file into another. */
 struct copy {
 	struct pathprof_store *from;
-	bool counted; /* what it holds: tested.h */
+	bool counted; /* by the programs themselves: tested.h */
 	struct pathprof_filter window;
 	struct pathprof_profile profile;
 	uint32_t process;
@@ -47,7 +47,7 @@ static int take_process(void *context, const struct pathprof_process_row *row)
 		.binary = PATHPROF_NO_INDEX,
 	};
 
-	/* Counts are those of the run: of its processes the first stands for all. */
+	/* The counts are those of the whole run, and its first process stands for all. */
 	copy->process = pathprof_profile_process(&copy->profile, &process);
 	return 1;
 }
@@ -70,7 +70,7 @@ static int take_path(void *context, const struct pathprof_path_row *row)
 	return 0;
 }
 
-/* Names belong to the profile from here on: rows are borrowed. */
+/* The profile takes its own copies of names, since rows are borrowed. */
 static struct pathprof_piece keep_name(struct copy *copy, const struct pathprof_piece *piece)
 {
 	struct pathprof_piece kept = *piece;
@@ -271,10 +271,10 @@ struct cover {
 	struct covered {
 		uint32_t *paths;
 		size_t cnt, room;
-		size_t adds; /* at most, of the paths that no run chosen has */
+		size_t adds; /* upper bound: its paths that no chosen run has */
 		bool chosen;
-	} * runs, *run; /* run: the one in hand */
-	bool *has;      /* by path: a run that was chosen has it */
+	} * runs, *run; /* run: the current one */
+	bool *has;      /* by path: a chosen run has it */
 	int error;
 };
 
@@ -322,8 +322,8 @@ static size_t count_new(const struct cover *cover, const struct covered *run)
 }
 
 /*
- * The run that adds most. What a run adds only shrinks as others are chosen, so that most need not
- * be counted again (the lazy greedy way to cover a set).
+ * Returns the run that adds most paths. The number that a run adds only shrinks as others are
+ * chosen, so most runs need not be counted again (the lazy greedy way to cover a set).
  */
 static struct covered *best_run(struct cover *cover, size_t cnt)
 {

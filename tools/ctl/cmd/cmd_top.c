@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* pathprofctl top: what is hot now. On a terminal it stays and refreshes, into a pipe it prints. */
+/* pathprofctl top: the hottest code now. On a terminal it stays and refreshes, into a pipe it
+ * prints. */
 #include "../ctl.h"
 
 #include <unistd.h>
@@ -33,7 +34,7 @@ static int print_once(const struct ctl_options *options, const struct view *view
 		.filter = options->filter,
 		.sort = options->sort,
 		.json = options->json,
-		.limit_given = true, /* a top is a beginning */
+		.limit_given = true, /* the user expects only the first rows */
 	};
 	struct pathprof_filter *filter = &settings.filter;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * pathprofctl untested: what production ran and no test did, and where it leaves the tested paths.
+ * pathprofctl untested: the paths that production ran and no test did, and where they leave the
+ * tested paths.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -153,7 +154,7 @@ static double all_weight(const struct untested *u)
 	return u->compared + u->left_out + u->unmatched;
 }
 
-/* A build that no test ran. */
+/* Prints a build that no test ran. */
 static void print_other(const struct untested_binary *b)
 {
 	char id[PATHPROF_BUILD_ID_TEXT_LEN];
@@ -338,7 +339,7 @@ static void print_json(const struct untested_report *report)
 
 /* ---------------------------------------------------------------- the verb */
 
-/* A record that hardware dropped may pass as another path, so one burst is no proof there. */
+/* A record that the hardware dropped may look like another path, so there one burst is no proof. */
 static int ask_of_hardware(void *context, const struct pathprof_window_row *row)
 {
 	uint32_t *min_bursts = context;

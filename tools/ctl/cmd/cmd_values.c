@@ -27,7 +27,7 @@ struct listing {
 	uint32_t top;
 	size_t row_cnt;
 	uint32_t entry_max;  /* N */
-	bool sampled, whole; /* such rows were there */
+	bool sampled, whole; /* there were such rows */
 };
 
 static double ratio(uint64_t part, uint64_t whole)
@@ -45,7 +45,7 @@ static double invariance(const struct pathprof_value_row *row, uint32_t n)
 	return ratio(sum, row->profiled);
 }
 
-/* Whether the notation says that every execution was a message. */
+/* Whether executions were sampled: by the notations P1, R1 and CR1 every one was a message. */
 static bool is_sampled(const struct pathprof_value_row *row)
 {
 	return strcmp(row->sampler, "P1") != 0 && strcmp(row->sampler, "R1") != 0 &&
@@ -59,7 +59,7 @@ static bool is_wanted(const struct listing *l, const struct pathprof_value_row *
 
 /* ---------------------------------------------------------------- the table */
 
-/* Digits alone; what is greater as hex, for addresses and bits, and as decimal. */
+/* A value as digits alone; a greater one as hex, for addresses and bits, and as decimal. */
 static void value_text(char *text, size_t size, uint64_t value)
 {
 	const int64_t number = (int64_t)value;

@@ -10,7 +10,7 @@
 #include "../text/lost.h"
 #include "../text/text.h"
 
-/* Several hosts are told by their number. */
+/* More hosts than these are given as a number. */
 #define NAMED_MAX 8
 
 struct losers {

@@ -11,7 +11,7 @@
 /* A store, and how many hosts sent of it. */
 struct sent {
 	uint8_t store[PATHPROF_PARCEL_STORE_BYTES];
-	char *name; /* of one of them */
+	char *name; /* the name of one of them */
 	uint32_t host_cnt;
 };
 
@@ -40,7 +40,7 @@ static int take(void *context, const struct pathprof_host_row *row)
 	return 0;
 }
 
-/* One entry a store is left. */
+/* Leaves one entry for each store. */
 static void sum_up(struct process_hosts *hosts)
 {
 	size_t kept = 0;
@@ -105,7 +105,7 @@ int process_host_compare(const struct process_host *a, const struct process_host
 	return strcmp(a->name, b->name);
 }
 
-/* The number of hosts is not known where some rows are not one known host's. */
+/* The number of hosts is unknown if some rows cannot be assigned to one known host. */
 void process_host_add(struct process_host *sum, const struct process_host *next)
 {
 	if (!sum->name || !next->name)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which host a process ran on, of a database of a fleet: ids of processes stay at home, so two
- * hosts' workloads may be alike in all else. It is known by the store that the process came of; a
- * store of which several hosts sent (one was renamed or cloned) has each workload once for them
- * all.
+ * The host on which a process ran, in a database of a fleet. Parcels have no process ids, so
+ * workloads of two hosts may be alike in everything else. The host is known by the store that the
+ * process came from; a store of which several hosts sent (one was renamed or cloned) has each
+ * workload once for them all.
  *
  * Workload: some thousand look-ups among as many hosts, once a command. Ownership: names are the
  * list's.
@@ -32,9 +32,10 @@ void process_hosts_free(struct process_hosts *hosts);
 /* The hosts that may have run a process of this boot. */
 struct process_host process_hosts_of(const struct process_hosts *hosts, const char *boot);
 
-/* By name; who has none comes first. */
+/* Compares by name; unknown hosts come first. */
 int process_host_compare(const struct process_host *a, const struct process_host *b);
-/* Counts the next process of a sum, whose processes come in that order: sum->name is the last. */
+/* Counts the next process of a sum. Processes come in the order of process_host_compare():
+ * sum->name is the last name. */
 void process_host_add(struct process_host *sum, const struct process_host *next);
 
 #endif

@@ -39,7 +39,7 @@ bool top_can_narrow(const struct view *view)
 	return kind_of(view);
 }
 
-/* The row's text under a title; "-", and "" as well: it has none. */
+/* The row's text under a title. "-" means none, as does "". */
 static const char *cell_of(const struct table *table, size_t row, const char *title)
 {
 	for (size_t i = 0; title && i < table->column_cnt; i++)

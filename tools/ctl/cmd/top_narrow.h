@@ -19,11 +19,11 @@ struct top_narrowing {
 	char text[96];           /* "process 4242 nginx", "binary libc.so.6" */
 };
 
-/* Whether rows of this view are something to narrow to. */
+/* Whether the screen can be narrowed to rows of this view. */
 bool top_can_narrow(const struct view *view);
 /*
- * By a row of that view's table. -ENOENT, error filled, where the row is nothing that can be named:
- * what came in a parcel has no PID, and a name with control characters is escaped in the table.
+ * Narrows to a row of that view's table. -ENOENT, error filled, if the row has no usable name:
+ * processes from parcels have no PID, and a name with control characters is escaped in the table.
  */
 int top_narrow(struct top_narrowing *ret_narrowing, const struct view *view,
 	       const struct table *table, size_t row, struct pathprof_error *error);

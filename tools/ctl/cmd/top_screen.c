@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The live screen: a title line, the table, a line of keys. Once a second it is looked whether the
- * database was written to; then, and each ten seconds while its end is now, the table is built anew
- * and the selected row kept by what it is about. It is drawn when it or the terminal has changed. A
+ * The live screen: a title line, the table, a line of keys. Once a second the database is checked
+ * for changes. After a change, and every ten seconds while the span ends now, the table is built
+ * anew; the marked row stays with its subject. It is drawn when it or the terminal has changed. A
  * path, a function's graph or the help is shown as a page of text over it.
  */
 #include "top_screen.h"
@@ -28,7 +28,7 @@
 #include "top_narrow.h"
 
 #define REFRESH_MS  1000
-#define REBUILD_MS  10000 /* windows leave the end of the span */
+#define REBUILD_MS  10000 /* so often, since windows leave the span */
 #define WORD_MAX    63
 #define NARROW      112 /* columns that all keys need */
 #define KEY_ESCAPE  27
@@ -40,19 +40,19 @@ struct top {
 	const struct view *view;
 	struct view_query query;
 	struct table table;
-	struct pathprof_error error; /* of the last refresh, "" when it went well */
-	char daemon[128];            /* what is known of the daemon */
+	struct pathprof_error error; /* error of the last refresh, "" for none */
+	char daemon[128];            /* the daemon's state */
 	char nothing[256];           /* why there are no rows */
 	char misfit[64];             /* a binary that is not laid out as it ran; "" */
-	int64_t end_ns;              /* of what is selected, while that slides */
-	bool is_past;                /* what is selected ends with the newest window, not now */
+	int64_t end_ns;              /* of the selected span, while it slides */
+	bool is_past;                /* the span ends with the newest window, not now */
 	int64_t sliding_ns;          /* its length; 0: it does not slide */
 	int64_t newest_ns;           /* when the newest window ended */
 	int64_t rebuilt_ms;
 	struct timespec written[2]; /* the database and its log: when, as far as was seen */
 	off_t written_bytes[2];
 	size_t selected, first;  /* rows: the marked one, the topmost shown */
-	char word[WORD_MAX + 1]; /* rows have it; "": all */
+	char word[WORD_MAX + 1]; /* only rows with this word are shown; "": all */
 	bool typing;             /* the word */
 	struct top_narrowing narrowing;
 	bool quit;
@@ -96,7 +96,8 @@ static const char help_text[] =
 	"Where no counter tells rates of instructions, RUNS take all code to run at one: code of\n"
 	"half the others' rate ran about half as often as shown.\n";
 
-/* A database of an older schema is read as it was: what its daemon writes meanwhile is not seen. */
+/* A database of an older schema is read as it was when it was opened: its daemon's later writes are
+ * not seen. */
 static bool stands_still(const struct pathprof_store *store)
 {
 	unsigned int known;
@@ -126,7 +127,7 @@ static void read_daemon(struct top *top)
 	daemon_status_release(&status);
 }
 
-/* The row about key, or the one at the same place. */
+/* Returns the row about key, or the one at the same place. */
 static size_t row_of_key(const struct table *table, int64_t key, size_t fallback)
 {
 	for (size_t i = 0; key && i < table->row_cnt; i++)
@@ -158,7 +159,7 @@ static int64_t now_ms(void)
 	return (int64_t)(pp_monotonic_ns() / PP_NSEC_PER_MSEC);
 }
 
-/* The first rows are looked at: they are the ones that are seen. */
+/* Checks the first rows, which are the ones visible. */
 static void look_for_misfits(struct top *top)
 {
 	const struct shares *shares = top->query.shares;
@@ -257,7 +258,7 @@ static void tell_span(const struct top *top, char *text, size_t text_size)
 				       age_ns > 0 ? age_ns / CTL_NS_PER_S * CTL_NS_PER_S : 0));
 }
 
-/* "29.1% of samples lost  "; "" where nothing is said of it. */
+/* "29.1% of samples lost  "; "" if at most a hundredth is. */
 static void tell_lost(const struct top *top, char *text, size_t text_size)
 {
 	const double share = lost_share(&top->query.measure.lost);
@@ -445,7 +446,7 @@ static int show_graph(FILE *out, struct top *top, int64_t key, struct pathprof_e
 	return r;
 }
 
-/* The user's selection, and within it what is narrowed to. The end goes on sliding. */
+/* The user's selection, narrowed to a row's subject. The end of the span goes on sliding. */
 static void select_again(struct top *top)
 {
 	const int64_t since_ns = top->query.filter.since_ns;
@@ -455,7 +456,7 @@ static void select_again(struct top *top)
 	top_narrow_filter(&top->narrowing, &top->query.filter);
 }
 
-/* To the functions of the marked row; show_all() leads back. */
+/* Narrows to the functions of the marked row; show_all() leads back. */
 static void narrow(struct top *top)
 {
 	struct pathprof_error error = {""};
@@ -499,7 +500,7 @@ static void show_selected(struct top *top)
 	open_page(top, text);
 }
 
-/* The position that the key moves to, within 0..cnt-1. */
+/* Returns the position to which the key moves, within 0..cnt-1. */
 static size_t moved(size_t position, size_t cnt, size_t page, int key)
 {
 	size_t last = cnt ? cnt - 1 : 0;
@@ -560,7 +561,7 @@ static void change_span(struct top *top, bool longer)
 	rebuild(top);
 }
 
-/* Escape takes back the word first, then what Enter narrowed to. */
+/* Escape first removes the word, then the narrowing by Enter. */
 static void show_all(struct top *top)
 {
 	const struct view *from = top->narrowing.from;
@@ -616,7 +617,7 @@ static void table_key(struct top *top, int key)
 		top->selected = moved(top->selected, top->table.row_cnt, screen_rows(), key);
 }
 
-/* Whether somebody has written to the database since this was asked last. */
+/* Whether the database was written to since the last call. */
 static bool was_written(struct top *top)
 {
 	static const char *const suffixes[] = {"", "-wal"};
@@ -722,7 +723,7 @@ int top_screen(const struct top_config *config)
 				"through cat");
 	start_screen(ctl_term.color);
 	atexit(leave_screen);
-	/* Text for a page goes through curses, which has colours of its own. */
+	/* Text for a page is passed to curses, which has its own colours. */
 	ctl_term.color = false;
 	top.query.symbols = symbols_new(config->store);
 	table_init(&top.table, top.view->columns, top.view->column_cnt);

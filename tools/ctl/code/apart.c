@@ -9,7 +9,7 @@
 
 bool apart_is_needed(void)
 {
-	/* pathprof-hub says so: it has no rights, but other people's databases. */
+	/* pathprof-hub sets PATHPROF_APART: it has no special rights, but reads what hosts sent. */
 	return pathprof_confine_has_rights() || getenv("PATHPROF_APART");
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who reads files of others. Run by an ordinary user, pathprofctl does so itself: such a file can
- * get no more than that user has. Run with rights it opens the files and has them read by processes
- * that have none (pathprof/apart.h): binaries one each, a counting program with its files of counts
- * as one, and one more for sources and names of C++ and Rust. A process that dies of a file is told
- * of once, and what it would have said is missing. One thread.
+ * Choice of the process that reads other people's files. If an ordinary user runs pathprofctl, it
+ * reads them itself: a malicious file gains no more than that user's rights. With more rights it
+ * opens the files and has them read by processes that have none (pathprof/apart.h): binaries one
+ * each, a counting program with its files of counts as one, and one more for sources and names of
+ * C++ and Rust. If a file kills its process, that is reported once, and the process's answers are
+ * missing. One thread.
  */
 #ifndef CTL_APART_H
 #define CTL_APART_H
@@ -33,18 +34,18 @@ int apart_open_counted(struct pathprof_counted **ret_counted, const char *path,
 int apart_read_run(const char *path, struct pathprof_counts_run *ret_run,
 		   struct pathprof_error *error);
 
-/* pathprof_apart_died_fn: says why. */
+/* A pathprof_apart_died_fn that prints why. */
 void apart_say_death(void *context, const char *why);
 
 /*
  * Sources and names read by one process for all of a run (texts.c): it has nothing that one
  * file could steal from another.
  */
-/* As demangle(); name itself when there is nobody to ask. */
+/* Like demangle(), but asks the process apart. Without an answer both forms are name itself. */
 void texts_demangle(const char *name, struct readable *ret_readable);
-/* As demangle_ahead(). */
+/* Like demangle_ahead(), but asks the process apart. */
 void texts_demangle_ahead(const char *const *names, size_t cnt);
-/* As source_text_line_of(); a line is cut where it gets too long for a person. Caller frees. */
+/* Like source_text_line_of(), but asks the process apart. Very long lines are cut. Caller frees. */
 char *texts_line(int fd, const char *file, int line);
 
 #endif

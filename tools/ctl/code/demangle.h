@@ -13,16 +13,16 @@ struct readable {
 	char *full;  /* as c++filt prints it */
 };
 
-/* Fills both forms; they are name itself when it is not encoded. */
+/* Fills in both forms, which are name itself if it is not encoded. */
 void demangle(const char *name, struct readable *ret_readable);
 void readable_release(struct readable *readable);
 
-/* demangle() will be asked about these: together that is faster. */
+/* Prepares for demangle() of these names: together they are faster. */
 void demangle_ahead(const char *const *names, size_t cnt);
 
-/* The same as demangle(), in this process whoever runs it. */
+/* The same as demangle(), but always in this process. */
 void demangle_here(const char *name, struct readable *ret_readable);
-/* Whether it looks encoded, and has a length that is worth reading. */
+/* Whether it looks encoded, and is short enough to be read. */
 bool demangle_is_encoded(const char *name);
 
 #endif

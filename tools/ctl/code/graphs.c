@@ -19,7 +19,7 @@ static void say_progress(void *context, uint64_t done, uint64_t total)
 		   text_base_name(context), total ? 100 * (double)done / (double)total : 0);
 }
 
-/* The directories above the last part; what cannot be made leaves things uncached. */
+/* Makes the directories above the last part. Failures only leave graphs uncached. */
 static void make_parents(char *path)
 {
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {

@@ -31,12 +31,12 @@
 #define NAME_BYTES   4096
 #define ERASE_LINE   "\r\033[K"
 
-/* Memory of both: the child writes, the keeper reads. */
+/* Memory shared by both: the child writes, the keeper reads. */
 struct seen {
-	char file[NAME_BYTES]; /* that is read */
-	char at[256];          /* keeper_say() */
+	char file[NAME_BYTES]; /* the file being read */
+	char at[256];          /* the text from keeper_say() */
 	_Atomic bool shows;    /* the child's output is on the terminal */
-	_Atomic bool told;     /* the keeper's line is */
+	_Atomic bool told;     /* the keeper's line is on the terminal */
 };
 
 static struct seen *seen; /* NULL: nobody watches */
@@ -45,10 +45,11 @@ struct keeper {
 	pid_t child;
 	char *file; /* seen's */
 	const char *verb;
-	int64_t begin_ns, say_ns; /* when it is said next */
+	int64_t begin_ns, say_ns; /* when the next line is due */
 	bool live;                /* standard error is a terminal */
 
-	/* The child's state at the last look, and how many looks before it found the same. */
+	/* The child's state at the last check, and how many earlier checks in a row found the
+	 * same. */
 	char doing[256];
 	int64_t doing_cpu_ns;
 	unsigned int same_cnt;
@@ -95,7 +96,7 @@ static void limit_memory(void)
 	setrlimit(RLIMIT_DATA, &limit);
 }
 
-/* A line of the terminal is the keeper's until the first output. */
+/* The keeper's line stays on the terminal until the first output. */
 static ssize_t show(void *cookie, const char *bytes, size_t len_bytes)
 {
 	ssize_t n;
@@ -136,7 +137,7 @@ static _Noreturn void be_child(const struct keeper *keeper, const struct ctl_opt
 
 /* ---- looking at it */
 
-/* NULL: it is gone, or that is not to be told. */
+/* Returns NULL if the child is gone, or the file cannot be read. */
 static char *read_of(const struct keeper *keeper, const char *what)
 {
 	char path[64];
@@ -145,7 +146,8 @@ static char *read_of(const struct keeper *keeper, const char *what)
 	return ctl_read_line(path);
 }
 
-/* System calls that wait for a file and for nothing else, where they do so for long. */
+/* System calls that, if they wait long, wait for a file. For those that read, name_of_fd() rules
+ * out pipes and terminals. */
 static bool asks_for_file(long number)
 {
 	static const long numbers[] = {
@@ -176,7 +178,7 @@ static void name_of_fd(const struct keeper *keeper, unsigned long fd, char name[
 
 /*
  * The file that the child waits for in `doing`, a line of /proc/PID/syscall: -1 is a page fault.
- * false: it computes, or waits for something else.
+ * Returns false if it computes, or waits for something else.
  */
 static bool waits_for(const struct keeper *keeper, const char *doing, char name[static NAME_BYTES])
 {
@@ -213,8 +215,8 @@ static int64_t cpu_of_child_ns(const struct keeper *keeper)
 }
 
 /*
- * Counts the looks in a row that found the child asleep in one call; between two calls it takes CPU
- * time. Seconds would also pass while both processes are suspended or get no CPU.
+ * Counts the checks in a row that found the child asleep in one call without CPU time between them.
+ * Seconds would also pass while both processes are suspended or get no CPU.
  */
 static unsigned int same_looks(struct keeper *keeper)
 {
@@ -229,7 +231,7 @@ static unsigned int same_looks(struct keeper *keeper)
 	return 0;
 }
 
-/* CPU time that went into the file in hand. */
+/* Returns the CPU time spent on the current file. */
 static int64_t read_ns(struct keeper *keeper)
 {
 	int64_t cpu_ns = cpu_of_child_ns(keeper);
@@ -243,7 +245,8 @@ static int64_t read_ns(struct keeper *keeper)
 
 /* ---- its end */
 
-/* Whether it came near its bound; a library that got no memory may have gone on without. */
+/* Whether it came near its limit of memory; a library may have gone on after a failed
+ * allocation. */
 static bool took_all_memory(const struct keeper *keeper)
 {
 	struct rlimit limit;
@@ -283,7 +286,7 @@ static int end_as(const struct keeper *keeper, int status)
 	return CTL_FAILURE;
 }
 
-/* ---- what is said meanwhile */
+/* ---- progress meanwhile */
 
 void keeper_say(const char *format, ...)
 {
@@ -360,14 +363,14 @@ static bool is_handed_on(int signal, const siginfo_t *info)
 	return (signal == SIGINT || signal == SIGQUIT) && info->si_code <= 0;
 }
 
-/* It may not die of it: who waits for a file server waits on. */
+/* Kills the child, which may not die while it waits for a file server. */
 static void give_up(const struct keeper *keeper)
 {
 	kill(keeper->child, SIGKILL);
 	say_no_more(keeper);
 }
 
-/* 0: it goes on. */
+/* Returns 0 while the child goes on. */
 static int judge(struct keeper *keeper)
 {
 	char name[NAME_BYTES];

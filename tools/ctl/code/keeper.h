@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Runs a verb in a child and watches over it. What the verb reads, programs and their debug
- * information, belongs to others: it may lie on a file server that never answers, be cut off while
- * it is mapped, or be made so that reading it takes all memory or never ends. The child then ends,
- * and one line says which file it was.
+ * Runs a verb in a child and watches over it. The files that the verb reads, programs and their
+ * debug information, belong to others: they may lie on a file server that never answers, be cut off
+ * while it is mapped, or be made so that reading them takes all memory or never ends. The child
+ * then ends, and one line names the file.
  *
  * | bound                                   |                                             |
  * |-----------------------------------------|---------------------------------------------|
@@ -33,8 +33,8 @@ int keeper_run(const struct ctl_options *options, int (*run)(const struct ctl_op
 	       int (*finish)(int result));
 
 /*
- * What the verb is at, for people who wait: "gzip: reading its code: 40 %"; "" nothing in
- * particular. Where nobody watches it does nothing.
+ * Says what the verb is doing, for people who wait: "gzip: reading its code: 40 %"; "" for nothing
+ * in particular. Does nothing if nobody watches.
  */
 void keeper_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -12,21 +12,21 @@
 #include "pathprof/code.h"
 
 #define FIT_ROWS  32 /* of a binary */
-#define MISFITS_1 20 /* one sample of so many may not fit without a word */
+#define MISFITS_1 20 /* a note is printed if one sample in so many does not fit */
 
 struct layout {
 	struct pathprof_build_id id;
 	char *name;
-	struct layout *first; /* of this build-id; itself */
+	struct layout *first; /* the first layout of this build-id; may be itself */
 	struct pathprof_code_segment *segments;
 	uint32_t segment_cnt;
-	bool is_read; /* segments are, as far as the file is there */
+	bool is_read; /* segments were read, if the file is there */
 	bool differs; /* from the first */
-	bool is_told; /* that not all fits it */
+	bool is_told; /* it was reported that not all fits it */
 	struct layout *next;
 };
 
-/* All that this run has met. */
+/* All layouts that this run has met. */
 static struct layout *layouts;
 
 /* ---------------------------------------------------------------- files */
@@ -49,7 +49,7 @@ static void read_segments(struct layout *layout)
 	pathprof_code_free(code);
 }
 
-/* Code of both is at hand, and some of it lies elsewhere. */
+/* Whether both files are available, and some code lies elsewhere. */
 static bool is_moved(const struct layout *layout)
 {
 	const struct layout *first = layout->first;
@@ -140,7 +140,7 @@ uint64_t layout_place(const struct layout *layout, uint64_t offset)
 struct fit_binary {
 	struct pathprof_build_id id;
 	char *name;
-	struct pathprof_code *code; /* NULL: not to be had */
+	struct pathprof_code *code; /* NULL: not available */
 	uint32_t row_cnt;
 	double samples, misfits;
 };
@@ -163,7 +163,7 @@ static struct fit_binary *binary_of(struct fit *fit, const struct pathprof_build
 	return binary;
 }
 
-/* NULL: nothing of it is looked at any more. */
+/* Returns NULL if no more of the binary is to be checked. */
 static struct fit_binary *next_row(struct fit *fit, const struct pathprof_build_id *id,
 				   const char *name)
 {

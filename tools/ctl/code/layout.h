@@ -6,7 +6,7 @@
  *
  * Two such files that are at hand under the names that were recorded are found to differ, and a
  * place in one is told in the other by its address (layout_of). Where only one of them is at hand,
- * as after patchelf in place, paths that its code does not have are told of (fit_...).
+ * as after patchelf in place, paths that its code does not have are reported (fit_...).
  *
  * Workload: each binary of a profile once, then each of its places. One thread.
  */
@@ -41,12 +41,13 @@ struct fit {
 	size_t binary_cnt;
 };
 
-/* Heaviest first: of each binary so many are looked at, whose code is to be had. */
+/* To be called with the heaviest first: only so many of each binary whose code is available are
+ * checked. */
 void fit_path(struct fit *fit, const struct pathprof_path_row *row);
 void fit_edge(struct fit *fit, const struct pathprof_edge_row *row);
-/* The first binary of whose samples too many do not fit its code; NULL: none. */
+/* The first binary with too many samples that do not fit its code, or NULL. */
 const char *fit_misfit(const struct fit *fit);
-/* Says so of each, once in a run. */
+/* Reports each such binary, once in a run. */
 void fit_tell(const struct fit *fit);
 void fit_release(struct fit *fit);
 

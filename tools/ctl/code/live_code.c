@@ -56,7 +56,7 @@ static bool open_path(struct search *search, const char *path)
 	return true;
 }
 
-/* No link of a container leads out of its root. */
+/* No link in a container leads out of its root. */
 static bool open_in_root(struct search *search, pid_t pid)
 {
 	_cleanup_close_ int root_fd = pathprof_foreign_root(pid);
@@ -68,7 +68,7 @@ static bool open_in_root(struct search *search, pid_t pid)
 	return fd >= 0 && open_path(search, path);
 }
 
-/* Whether the process lives that was recorded, and not another one of its number. */
+/* Whether the recorded process still lives, and its number is not that of another one. */
 static bool lives(const struct pathprof_process_row *row)
 {
 	char path[40];
@@ -129,7 +129,7 @@ static bool open_of_process(struct search *search, pid_t pid)
 	return open_path(search, path) || (search->name[0] == '/' && open_in_root(search, pid));
 }
 
-/* A process that was not tried may have the code. */
+/* Says that further processes, which were not tried, may have the code. */
 static void tell_bound(const char *name)
 {
 	ctl_note("%s: its code is no more in its file, and was not found in %d processes that have "

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Code that is under its name no more, or never was for this process: of a program that was deleted
- * or replaced while it runs, of one that lies in memory (memfd), and of a container, whose names
- * are not this process's. A process that ran it and lives has it: as /proc/PID/exe, or below
- * /proc/PID/root. Only a file of the very same identity is believed.
+ * Finds code that cannot be opened under its name: of a program that was deleted or replaced while
+ * it runs, of one in memory (memfd), and of a container, which has other names. A live process that
+ * ran it still has it, as /proc/PID/exe, or below /proc/PID/root. Only a file with the same
+ * identity is accepted.
  *
  * Workload: the store is asked once for the processes that it knows, then a binary that cannot be
  * opened under its name is looked for in those that live. One thread.

@@ -11,12 +11,12 @@
 #include "base/search.h"
 #include "demangle.h"
 
-/* Parameters and template arguments that are longer than this help nobody. */
+/* Longer parameters and template arguments do not help anybody. */
 #define FULL_LEN_MAX 60
 
 #define STUB "@plt"
 
-/* That a name, known by its hash, is one of the function that begins at start. */
+/* A function's start, and the hash of a name that it has. */
 struct owner {
 	uint64_t hash, start;
 };
@@ -137,7 +137,7 @@ void names_free(struct names *names)
 
 /* ---------------------------------------------------------------- telling apart */
 
-/* The stubs of overloaded functions are in no list. */
+/* Stubs are in neither list, so the full name tells those of overloaded functions apart. */
 static char *choose(const struct names *names, const struct readable *readable, uint64_t start,
 		    const char *stub)
 {

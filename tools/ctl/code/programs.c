@@ -8,7 +8,7 @@
 #include "../text/cleanup.h"
 #include "apart.h"
 
-/* Counts and a file of two builds; either build can be selected. */
+/* Says that the file is another build than the one that counted. Either can be selected. */
 static int refuse_build(const char *file, const struct pathprof_build_id *counted,
 			const struct pathprof_build_id *there, struct pathprof_error *error)
 {

@@ -22,7 +22,7 @@ struct program {
 	struct pathprof_counted *counted;
 	const struct pathprof_counted_function *functions;
 	uint32_t function_cnt;
-	uint32_t *marks; /* by function; at first 0, and the caller's own */
+	uint32_t *marks; /* by function; 0 at first, for the caller's use */
 };
 
 struct programs {

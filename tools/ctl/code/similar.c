@@ -17,7 +17,7 @@
 
 enum rank { SAME_BUT_CASE, HAS_WORD, HAS_LAST_PART, DIFFERS, FAR = DIFFERS + EDITS_MAX + 1 };
 
-/* Book::submit: submit. */
+/* Returns submit for Book::submit. */
 static const char *last_part(const char *word)
 {
 	const char *part = word;

@@ -139,8 +139,8 @@ static bool takes_place_of(uid_t uid)
 }
 
 /*
- * Without the capabilities that let root read anything: the kernel takes these away with root's
- * identity for files.
+ * Opens a file as uid, without the capabilities by which root reads anything: the kernel takes
+ * these away when the file-system user changes from root to another.
  */
 static int open_as(uid_t uid, const char *name)
 {
@@ -161,7 +161,8 @@ static int open_as(uid_t uid, const char *name)
 	return -1;
 }
 
-/* The maker of a binary can name any file in it, and would have root show that file. */
+/* The maker of a binary can name any file in it, so root shows only files that the binary's owner
+ * may read. */
 static int open_for(const struct pathprof_code *binary, const char *name)
 {
 	uid_t owner;
@@ -177,7 +178,7 @@ char *source_text_line(struct source_text *source, const struct pathprof_code *b
 	bool apart = apart_is_needed();
 	_cleanup_close_ int fd = -1;
 
-	/* Unless read apart, a file is kept: once is enough. */
+	/* Unless it is read apart, a file is kept, so it is opened once. */
 	if (apart)
 		fd = open_for(binary, name);
 	else if (!find(source, name))

@@ -27,10 +27,10 @@ struct range {
 
 struct binary {
 	struct pathprof_build_id id;
-	struct pathprof_code *code; /* NULL: not to be had, see why */
+	struct pathprof_code *code; /* NULL: not available, see why */
 	struct pathprof_error why;
 	struct names *names;     /* NULL: not asked for yet */
-	struct symbol *nameless; /* of generated code, all that has no name; NULL: none met */
+	struct symbol *nameless; /* for all unnamed generated code; NULL: not met */
 	struct range *ranges;    /* by start */
 	size_t range_cnt, range_room;
 };
@@ -84,8 +84,8 @@ void symbols_free(struct symbols *symbols)
 static struct {
 	const char *path; /* NULL: none */
 	struct pathprof_build_id id;
-	bool known;   /* id is its */
-	bool refused; /* it cannot be read, which was said */
+	bool known;   /* id is the file's */
+	bool refused; /* it cannot be read, which was reported */
 } own;
 
 void symbols_use_file(const char *path)
@@ -134,8 +134,8 @@ static int open_file(struct binary *binary, const char *path)
 }
 
 /*
- * Where files of a known build-id are kept: debug packages, and what debuginfod fetched before.
- * What such a file lacks (most have no code) the code reader tells when asked for it.
+ * Opens the file with this build-id from a debug package, or one that debuginfod fetched before.
+ * Most such files have no code, which the code reader reports when asked for it.
  */
 static int open_elsewhere(struct binary *binary)
 {
@@ -157,7 +157,7 @@ static int open_elsewhere(struct binary *binary)
 	return -ENOENT;
 }
 
-/* The file that a host uploaded to the hub that is asked. */
+/* Opens the file that a host uploaded to the hub in use. */
 static int open_uploaded(struct binary *binary)
 {
 	_cleanup_free_ char *path = hub_file(&binary->id);
@@ -232,7 +232,7 @@ char *symbols_readable(struct symbols *symbols, const struct pathprof_build_id *
 	return readable(&symbols->binaries[find_binary(symbols, id, binary_name)], linkage, start);
 }
 
-/* Fills start and bounded and, where there is a name, linkage. */
+/* Fills in start and bounded and, if there is a name, linkage. */
 static void look_up_code(struct pathprof_code *code, uint64_t offset, struct symbol *symbol)
 {
 	const char *name = NULL;
@@ -265,7 +265,7 @@ static struct symbol *look_up(struct symbols *symbols, struct binary *binary,
 		look_up_jit(symbols, binary, offset, symbol);
 	else
 		look_up_code(binary->code, offset, symbol);
-	/* parcels of hosts that have the file said what its functions are called */
+	/* parcels from hosts that have the file brought its functions' names */
 	if (!binary->code && binary->id.kind != PATHPROF_ID_JIT)
 		look_up_jit(symbols, binary, offset, symbol);
 	if (symbol->start > offset)
@@ -308,7 +308,7 @@ static void insert_range(struct binary *binary, size_t at, struct symbol *symbol
 	binary->range_cnt++;
 }
 
-/* The symbol of a new answer, or the one that is there already for the same function. */
+/* Returns the symbol of a new answer, or the existing one of the same function. */
 static struct symbol *remember(struct binary *binary, struct symbol *symbol, uint64_t offset)
 {
 	size_t at = range_after(binary, symbol->start);

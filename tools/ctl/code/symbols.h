@@ -5,9 +5,9 @@
  * costs a millisecond, the live screen asks for the same places each second, and most paths share
  * a function with others. That functions do not nest is taken for granted.
  *
- * A binary's name comes from the profiled process: only absolute names of regular files are
- * opened, and only a file of the very same identity is believed. Where the name leads to no such
- * file a process that runs it may have it (live_code.h). Owner: the caller's thread.
+ * A binary's name comes from the profiled process: only absolute names of regular files are opened,
+ * and only a file with the same identity is accepted. Where the name leads to no such file a
+ * process that runs it may have it (live_code.h). Owner: the caller's thread.
  */
 #ifndef CTL_SYMBOLS_H
 #define CTL_SYMBOLS_H
@@ -50,7 +50,7 @@ const struct symbol *symbols_function(struct symbols *symbols, const struct path
 /* The readable name (names.h) of the function that begins at start. Caller frees. */
 char *symbols_readable(struct symbols *symbols, const struct pathprof_build_id *id,
 		       const char *binary_name, const char *linkage, uint64_t start);
-/* symbols_function() will be asked about these: together that is faster, of files read apart. */
+/* Prepares for symbols_function() of these: together they are faster if files are read apart. */
 void symbols_ahead(struct symbols *symbols, const struct pathprof_build_id *id,
 		   const char *binary_name, const uint64_t *offsets, size_t cnt);
 /*

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Naming what is unnamed in a baseline: see ctl.h. Binaries that were hardly seen are
- * left out, because the service judges none of so few paths either.
+ * Names for unnamed paths in a baseline: see ctl.h. Binaries that were hardly seen are left out,
+ * because the service judges none of so few paths either.
  */
 #include "../ctl.h"
 
@@ -65,7 +65,7 @@ static int count_named(void *context, const struct pathprof_portable_row *row)
 	return 0;
 }
 
-/* The service has done it: its functions are known, and all of its paths were looked at. */
+/* Whether the service named it: its functions are known, and all of its paths were looked up. */
 static bool is_complete(const struct filling *f, const struct binary *binary)
 {
 	uint64_t *keys = NULL;
@@ -111,7 +111,7 @@ static int write_names(struct filling *f, const struct binary *binary,
 	if (r == 0)
 		r = pathprof_store_set_function_keys(f->copy, &binary->id, keys, cnt, f->error);
 	pathprof_matcher_free(matcher);
-	/* more functions than are kept: it is compared with itself only */
+	/* has more functions than are kept: it is compared only with its own build */
 	return r == -E2BIG ? 0 : r;
 }
 

@@ -51,7 +51,7 @@ static void add_bits(struct table *table, double bits, bool chosen)
 		table_cell(table, chosen ? CTL_NAME : CTL_PLAIN, "%.4f", bits);
 }
 
-/* The loss of the input that loses most. */
+/* Returns the greatest loss of all inputs. */
 static double most(const struct combine_losses *losses, int method)
 {
 	double bits = NAN;

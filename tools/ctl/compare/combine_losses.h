@@ -12,7 +12,7 @@
 #include "pathprof/combine.h"
 
 struct combine_losses {
-	/* Bits, by input and method; NAN: that method takes none of these inputs. */
+	/* Bits, by input and method; NAN: the method does not accept these inputs. */
 	double bits[PATHPROF_COMBINE_MAX][PATHPROF_COMBINE_CNT];
 	size_t input_cnt;
 };

@@ -44,7 +44,8 @@ static int set_similarity(struct comparison *c)
 	return r < 0 ? r : pathprof_similarity(&b, &a, &c->similarity);
 }
 
-/* Leaves has_branches false if no code can be read or offsets of two builds would be compared. */
+/* Leaves has_branches false if no code can be read, or if offsets of two builds would be
+ * compared. */
 static void set_branches(struct comparison *c)
 {
 	struct side a, b;
@@ -63,7 +64,7 @@ static void set_branches(struct comparison *c)
 	side_code_release_branches(&a);
 }
 
-/* Code without RUNS: the clock saw it, and no window shows it. NAN: not known. */
+/* The TIME of code without RUNS: the clock saw it, but no window shows it. NAN: not known. */
 static struct shares_pathless pathless_of(const struct side *side)
 {
 	struct shares_pathless pathless = {NAN, NAN};
@@ -79,7 +80,7 @@ static struct shares_pathless pathless_of(const struct side *side)
 	return pathless;
 }
 
-/* Nothing of exact counts is chance: D is what it is. */
+/* Exact counts have no chance in them: D is exact. */
 static void set_exact_drift(struct comparison *c)
 {
 	c->drift = (struct pathprof_drift){
@@ -90,7 +91,7 @@ static void set_exact_drift(struct comparison *c)
 	};
 }
 
-/* The part of D that may be chance, as far as that can be told. */
+/* Estimates the part of D that may be chance, as far as possible. */
 static int set_drift(struct comparison *c)
 {
 	const struct pathprof_distribution *a = &c->a->distribution, *b = &c->b->distribution;
@@ -177,7 +178,7 @@ static struct moved moved_of(const struct comparison *c, const struct pathprof_d
 	return moved;
 }
 
-/* Adds up the events of each function. The greatest of them stands for the function. */
+/* Adds up the events of each function. The one that moved most stands for the function. */
 static void sum_functions(struct comparison *c)
 {
 	c->functions = ctl_alloc((c->event_cnt + 1) * sizeof(*c->functions));
@@ -239,7 +240,8 @@ static bool shares_a_binary(const struct side *a, const struct side *b)
 	return false;
 }
 
-/* Sides without anything in common have a defined distance, but were most likely not meant. */
+/* The distance of sides without anything in common is defined, but they were most likely chosen by
+ * mistake. */
 static void warn_disjoint(const struct comparison *c)
 {
 	if (c->overlap > 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two sides compared: the figures, and what they come from. `a` is what was assumed (a baseline, a
- * deployed profile), `b` what ran: D is D(b || a).
+ * Two sides compared: the figures, and the events behind them. `a` is the assumed profile (a
+ * baseline, a deployed profile), `b` that of what ran: D is D(b || a).
  *
- * What moved: the terms that events add to D; none is below 0 and they add up to D
+ * `moved` has the terms of D, one for each event; none is below 0 and their sum is D
  * (pathprof/drift.h). A function's is the sum of its events'. Ownership: borrows the sides. One
  * thread.
  */
@@ -19,10 +19,10 @@
 #include "side.h"
 #include "side_load.h"
 
-/* A path, edge or branch, or all of a function. */
+/* The change of a path, edge or branch, or of a whole function. */
 struct moved {
-	const struct side *side;      /* of these, the one that has it; b if both have */
-	const struct side_item *item; /* of a function its heaviest in terms of bits */
+	const struct side *side;      /* the side that has the item; b if both do */
+	const struct side_item *item; /* of a function: the item with the most bits */
 	double a_share, b_share;
 	double moved_bits;
 	uint64_t function; /* key */
@@ -57,10 +57,10 @@ char *moved_function_name(const struct moved *moved);
 /* The file name of the binary; "": none. */
 const char *moved_binary_name(const struct moved *moved);
 
-/* In a line the three functions that moved most of those whose share moved by a hundredth; "" when
- * there is none. The caller frees. */
+/* One line: of the functions whose share moved by a hundredth or more, the three that moved most;
+ * "" if there is none. The caller frees. */
 char *comparison_brief(const struct comparison *comparison);
-/* The three that moved most, by however little, their shares under these keys. */
+/* The three functions that moved most, by however little, with their shares under these keys. */
 json_t *comparison_brief_json(const struct comparison *comparison, const char *a_key,
 			      const char *b_key);
 

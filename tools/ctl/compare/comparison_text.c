@@ -39,7 +39,7 @@ static void print_side(const char *letter, const struct side *side, double entro
 			side->unreadable);
 }
 
-/* The one that is known: a text side is taken for the other's like. */
+/* The measure of a side that has one: a text side is assumed to be like the other. */
 static const struct measure *measure_of(const struct comparison *c)
 {
 	return &(c->a->measure.kind ? c->a : c->b)->measure;
@@ -126,7 +126,7 @@ static bool is_pathless(const struct shares_pathless *pathless)
 	return pathless->kernel > 0 || pathless->code > 0;
 }
 
-/* RUNS do not speak of it, so a change there is not seen. */
+/* Code without RUNS is not part of the comparison, so a change there is not seen. */
 static void print_pathless(const struct comparison *c, FILE *out)
 {
 	const struct shares_pathless *const sides[] = {&c->a_pathless, &c->b_pathless};
@@ -168,7 +168,7 @@ static void print_figures(const struct comparison *c, FILE *out)
 
 /* ---------------------------------------------------------------- in a sentence */
 
-#define HOTTEST_MIN 0.01 /* of the difference; a function of less is not worth a word */
+#define HOTTEST_MIN 0.01 /* share of the difference; functions of less are not named */
 
 static void print_hottest(const struct comparison *c, FILE *out)
 {
@@ -188,10 +188,10 @@ static void print_hottest(const struct comparison *c, FILE *out)
 	}
 }
 
-/* The divergence from which on alerts fire by default. */
+/* The threshold of the default fast alert rule, pathprof_alert_fast. */
 #define DIFFERENT_BITS 0.01
 
-/* Chance could have made what was found; does that say that nothing changed? */
+/* Chance could have made the difference. Prints whether that means that nothing changed. */
 static void print_chance(const struct comparison *c, const char *a, const char *b, FILE *out)
 {
 	if (c->drift.kl_corrected_bits < DIFFERENT_BITS)
@@ -212,7 +212,7 @@ static void print_chance(const struct comparison *c, const char *a, const char *
 			a, b, c->drift.null_limit_bits);
 }
 
-/* How stale A is as a profile of B. */
+/* Prints how stale A is as a profile of B. */
 static void print_verdict(const struct comparison *c, FILE *out)
 {
 	double new_share = 100 * (1 - c->coverage.dynamic_share);
@@ -297,7 +297,7 @@ static const struct table_column event_columns[] = {
 	{"ID", TABLE_RIGHT | TABLE_SPARE},
 };
 
-/* An id is one of the database that its side is of. */
+/* Path ids are only meaningful in the database of their side. */
 static bool ids_differ(const struct comparison *c)
 {
 	return c->a->db && c->b->db && strcmp(c->a->db, c->b->db) != 0;
@@ -409,7 +409,7 @@ static void add_drift(json_t *object, const struct comparison *c)
 	const double values[] = {c->drift.null_bits, c->drift.kl_corrected_bits,
 				 c->drift.kl_low_bits, c->drift.kl_high_bits};
 
-	/* No interval stands by what is exact. */
+	/* Exact figures have no interval. */
 	json_add(object, "exact", json_boolean(c->exact && !c->nearly));
 	for (size_t i = 0; i < 4; i++) {
 		if (c->counted || (c->exact && i < 2))

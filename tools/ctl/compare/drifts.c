@@ -95,7 +95,7 @@ bool drift_is_over(const struct drift_point *point, double threshold)
 	return point->row.kl_corrected_bits > threshold && point->row.kl_low_bits > threshold;
 }
 
-/* The service stores what all processes of a binary did together. */
+/* The service stores the drift of all processes of a binary together. */
 static bool is_of_processes(const struct pathprof_filter *filter)
 {
 	return filter->pid || filter->comm || filter->workload;

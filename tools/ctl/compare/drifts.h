@@ -17,12 +17,12 @@ struct drifts {
 	/* By binary, container, baseline; the one that was measured last first. */
 	struct drift_point *points;
 	size_t cnt, room;
-	bool measured; /* here */
+	bool measured; /* measured here, not stored */
 };
 
 /* Points of one binary, container and baseline. */
 struct drift_subject {
-	const struct drift_point *points; /* the one that was measured last first */
+	const struct drift_point *points; /* the latest measured first */
 	size_t cnt;
 };
 
@@ -32,11 +32,11 @@ void drifts_release(struct drifts *drifts);
 void drifts_add(struct drifts *drifts, const struct pathprof_drift_row *row);
 /* The subject that begins at points[*at], which moves behind it; false: none is left. */
 bool drifts_next(const struct drifts *drifts, size_t *at, struct drift_subject *ret_subject);
-/* The corrected figure and its low end are over the threshold. */
+/* Whether the corrected figure and its low end are over the threshold. */
 bool drift_is_over(const struct drift_point *point, double threshold);
 /*
  * Measures each window against the rolling baseline, or against options->baseline, as the service
- * does. As drifts_load.
+ * does. Results are as of drifts_load().
  */
 int drifts_measure(struct drifts *drifts, const struct ctl_options *options,
 		   struct pathprof_store *store);

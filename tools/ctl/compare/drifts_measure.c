@@ -45,12 +45,12 @@ struct measuring {
 	struct window windows[WINDOWS_MAX]; /* newest first */
 	size_t window_cnt;
 	const struct window *window; /* being measured */
-	bool seen;                   /* something of what is selected */
+	bool seen;                   /* it has something that is selected */
 	struct kinds kinds;
 	struct subject *subjects;
 	size_t subject_cnt;
 	const char *baseline;
-	struct pathprof_pinned pinned; /* what baseline names, unless it is the rolling one */
+	struct pathprof_pinned pinned; /* the named baseline, unless it is the rolling one */
 };
 
 static int take_window(void *context, const struct pathprof_window_row *row)
@@ -58,7 +58,7 @@ static int take_window(void *context, const struct pathprof_window_row *row)
 	struct measuring *m = context;
 	const struct pathprof_totals *totals = &row->totals;
 
-	/* Windows of the future come last in the list. */
+	/* Windows that end in the future come last in the list. */
 	if (row->end_ns > m->now_ns && m->window_cnt && m->windows[0].end_ns <= m->now_ns)
 		return 1;
 	m->windows[m->window_cnt++] = (struct window){
@@ -69,7 +69,7 @@ static int take_window(void *context, const struct pathprof_window_row *row)
 
 /* ---------------------------------------------------------------- one binary in one window */
 
-/* NULL: it was never seen often enough. */
+/* Returns NULL if it was never seen often enough. */
 static struct subject *subject_of(struct measuring *m, const struct pathprof_part *part)
 {
 	struct subject *subject;
@@ -200,7 +200,8 @@ static int find_windows(struct measuring *m, const struct ctl_options *options,
 	return r < 0 ? r : 0;
 }
 
-/* CTL_OK, or said: it is there, and its windows are of the same kind. */
+/* Checks that the baseline is there, and that its windows are of the same kind. Returns CTL_OK, or
+ * a status after a message. */
 static int read_baseline(struct measuring *m, const struct ctl_options *options)
 {
 	_cleanup_free_ char *word = ctl_printf("baseline:%s", m->baseline);

@@ -41,7 +41,7 @@ static double x_of(const struct panel *panel, int64_t ns)
 	return LEFT + at * (WIDTH - LEFT - RIGHT);
 }
 
-/* A figure below 0 means that nothing changed. */
+/* A figure below 0 means that nothing changed, and is drawn as 0. */
 static double y_of(const struct panel *panel, double bits)
 {
 	double at = fmin(fmax(bits, 0) / panel->most_bits, 1);
@@ -49,7 +49,7 @@ static double y_of(const struct panel *panel, double bits)
 	return panel->top + PLOT_TOP + PLOT_HEIGHT * (1 - at);
 }
 
-/* Up to a round number, 1, 2 or 5 times a power of ten. */
+/* Rounds up to 1, 2 or 5 times a power of ten. */
 static double round_up(double bits)
 {
 	double power = pow(10, floor(log10(bits)));
@@ -93,7 +93,7 @@ static void draw_axes(struct svg *svg, const struct panel *panel, double thresho
 			 GREY, 0, text_time(text, sizeof(text), panel->last_ns));
 }
 
-/* The band's upper edge one way, its lower edge back. */
+/* The band is its upper edge, then its lower edge backwards. */
 static void draw_band(struct svg *svg, const struct panel *panel)
 {
 	size_t cnt = panel->subject->cnt;

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/plural.h"
 
-#define BINARIES_DEFAULT 10 /* the heaviest */
+#define BINARIES_DEFAULT 10 /* number of heaviest programs */
 #define QUIET_NS         (2 * PP_NSEC_PER_SEC)
 
 static int look(struct fleet_question *q, const char *verb, size_t least, const char *why)
@@ -20,7 +20,7 @@ static int look(struct fleet_question *q, const char *verb, size_t least, const 
 
 	if (r)
 		return r;
-	/* Even where all windows are of one kind: it says what paths count by. */
+	/* Set even if all windows are of one kind, since it says what the counts of paths mean. */
 	q->filter.kind = kinds.used;
 	r = pathprof_fleet_look(&q->fleet, q->store, &q->filter, &error);
 	if (r < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A question of a fleet, as far as verbs have it in common: which hosts ran the heaviest programs
- * in which way. */
+/* The common part of verbs that ask about a fleet: which hosts ran the heaviest programs in which
+ * way. */
 #ifndef CTL_FLEET_LOOK_H
 #define CTL_FLEET_LOOK_H
 
@@ -12,7 +12,7 @@
 struct fleet_question {
 	const struct ctl_options *options;
 	struct pathprof_store *store;
-	struct pathprof_filter filter; /* windows of one kind, once it is asked */
+	struct pathprof_filter filter; /* windows of one kind, after fleet_ask() */
 	struct pathprof_fleet fleet;
 	struct pathprof_fleet_groups groups;
 	struct listing listing;

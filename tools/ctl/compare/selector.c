@@ -20,13 +20,13 @@
 #define HOST_PREFIX       "host:"
 #define LABEL_PREFIX      "label:"
 #define GROUP_PREFIX      "group:"
-#define BASELINE_NAME_MAX 39 /* as the service takes them */
-#define VERSION_DIGITS    4  /* what the store takes for a prefix */
+#define BASELINE_NAME_MAX 39 /* as in the service */
+#define VERSION_DIGITS    4  /* the fewest that the store accepts as a prefix */
 
 struct selector {
 	struct pathprof_filter filter;
 	char *file;   /* NULL: the database */
-	char *word;   /* taken apart; the filter's strings are in it */
+	char *word;   /* the word in parts; the filter's strings point into it */
 	char *binary; /* in word: of BINARY@VERSION; NULL: any */
 };
 
@@ -88,14 +88,15 @@ static int parse_window(struct selector *selector, const char *text)
 	return CTL_OK;
 }
 
-/* One whose parcels were added; that it has none is said as any empty selection is. */
+/* Selects a host whose parcels were added. If there are none, the selection is empty, which is
+ * reported as usual. */
 static int parse_host(struct selector *selector, const char *word)
 {
 	selector->filter.host = selector->word + strlen(HOST_PREFIX);
 	return *selector->filter.host ? CTL_OK : bad(word);
 }
 
-/* Labels of --label go along. */
+/* Labels of --label are added. */
 static int parse_label(struct selector *selector, const char *word, const char *key,
 		       const char *text)
 {
@@ -175,7 +176,7 @@ static int parse(struct selector *selector, const struct ctl_options *options, c
 	char *sign;
 
 	*selector = (struct selector){.filter = options->filter, .word = ctl_strdup(word)};
-	/* What is narrowed is whose, never when: that the word says. */
+	/* The options narrow down processes and hosts, but the word alone selects the time. */
 	selector->filter.since_ns = selector->filter.until_ns = selector->filter.window = 0;
 	selector->filter.limit = 0;
 	if (strncmp(word, "window:", 7) == 0)
@@ -217,7 +218,7 @@ static int missing(const char *word, const char *file)
 			word, file);
 }
 
-/* 1: a store; 0: something else; an exit status below 0, said. */
+/* Returns 1 for a store, 0 for something else, or an exit status below 0, after a message. */
 static int is_store(const char *word, const char *file)
 {
 	static const char magic[16] = "SQLite format 3";
@@ -321,7 +322,7 @@ static int load(struct side *side, const struct ctl_options *options, struct sel
 	return check(side, selector, r, &error);
 }
 
-/* A database that was fetched from a hub goes with the command, and its ids with it. */
+/* A database fetched from a hub is removed when the command ends, and its ids mean nothing then. */
 static char *db_of(const struct ctl_options *options, const struct selector *selector)
 {
 	if (selector->file)
@@ -352,7 +353,7 @@ int selector_load(struct side *ret_side, const struct ctl_options *options, cons
 	return r;
 }
 
-/* Such a word has no strings that the filter needs, so that the build takes their place. */
+/* The word of a span is not referred to by the filter, so the build-id can replace it. */
 int selector_load_build(struct side *ret_side, const struct ctl_options *options,
 			const struct pathprof_filter *filter, const struct pathprof_build_id *id,
 			const char *word)

@@ -41,7 +41,7 @@ void side_release(struct side *side)
 	side_init(side, side->word, side->kind);
 }
 
-/* Rows come binary by binary or nearly so: the last one is asked first. */
+/* Rows come mostly binary by binary, so the last one is tried first. */
 uint32_t side_binary(struct side *side, const struct pathprof_build_id *id, const char *name)
 {
 	uint32_t at = side->binary_cnt;
@@ -293,7 +293,7 @@ const struct symbol *side_function(const struct side *side, const struct side_it
 	if (item->binary == SIDE_NO_BINARY)
 		return NULL;
 	binary = &side->binaries[item->binary];
-	/* Without code every place would be a function of its own. */
+	/* Without code every place would count as a function of its own. */
 	if (binary->id.kind != PATHPROF_ID_JIT &&
 	    !symbols_code(side->symbols, &binary->id, binary->name, NULL))
 		return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One side of a comparison: a distribution, and for each of its events what it is, so that a figure
- * leads back to a function and a line.
+ * One side of a comparison: a distribution, and a description of each of its events, so that a
+ * figure leads back to a function and a line.
  *
  *     side_init, side_add_..., side_finish, then side_find and side->distribution
  *
@@ -44,7 +44,7 @@ struct side_item {
 	uint64_t key_hi, key_lo;
 	double weight;                  /* finished: in samples of equal weight */
 	double squares;                 /* as of struct pathprof_event */
-	double samples, sample_squares; /* the same of what counts once */
+	double samples, sample_squares; /* the same, if each sample counts once */
 	uint32_t binary, to_binary;     /* of the side's; SIDE_NO_BINARY: text alone, or no edge */
 	uint64_t from, to;              /* file offsets; of a path its start, of a branch its end */
 	uint32_t length, outcomes;      /* of a branch the direction */
@@ -58,11 +58,11 @@ struct side {
 	const char *word; /* as the user called it */
 	enum side_kind kind;
 	struct pathprof_store *store; /* NULL: text */
-	char *db;                     /* its file, where the paths' ids mean something */
+	char *db;                     /* its file, if ids of paths mean something there */
 	struct symbols *symbols;
 	struct side_binary *binaries;
 	uint32_t binary_cnt;
-	struct side_item *items; /* finished: by key, each once */
+	struct side_item *items; /* finished: by key, without duplicates */
 	size_t item_cnt, item_room;
 	struct pathprof_event *events;
 	struct pathprof_distribution distribution;
@@ -72,7 +72,7 @@ struct side {
 	double worth;      /* of a sample: pathprof_worth_of_sample() */
 	double samples;    /* sum of the items' */
 	bool finished;
-	struct measure measure;        /* of its windows; kind PATHPROF_KIND_ANY: text */
+	struct measure measure;        /* measure of its windows; kind PATHPROF_KIND_ANY: text */
 	struct pathprof_filter filter; /* that selected it from the store */
 	char *words;                   /* the filter's strings */
 	double dispersion;             /* as seen between its windows, see drift.h; 0: not known */
@@ -94,8 +94,8 @@ void side_add_edge(struct side *side, uint32_t from_binary, uint32_t to_binary,
 /* Adds a branch of a path: it has the path's weight and samples. */
 void side_add_branch(struct side *side, uint32_t binary, uint64_t end, bool taken,
 		     const struct side_item *path);
-/* Clock samples at a place; binary SIDE_NO_BINARY: in no file. A function only once it is refined
- * (side_load.h). */
+/* Clock samples at a place. binary SIDE_NO_BINARY: outside of files. They become those of a
+ * function when the side is refined (side_load.h). */
 void side_add_clock(struct side *side, uint32_t binary, uint64_t place, double weight);
 void side_add_text(struct side *side, const char *text, size_t len, double weight);
 
@@ -114,14 +114,14 @@ const struct side_item *side_find(const struct side *side, uint64_t key_hi, uint
 
 /* The function an item lies in; NULL: text alone, or no code to be had. Belongs to the side. */
 const struct symbol *side_function(const struct side *side, const struct side_item *item);
-/* side_function() will be asked about all items: together that is faster. */
+/* Prepares for side_function() of all items: together they are faster. */
 void side_functions_ahead(const struct side *side);
 /* A key that names the function: the same on both sides; 0 of text alone, and one
  * for all of a binary without code. */
 uint64_t side_function_key(const struct side *side, const struct side_item *item);
-/* The whole of it in a line, for people; the caller frees. */
+/* A description of the item in a line, for people. The caller frees. */
 char *side_label(const struct side *side, const struct side_item *item);
-/* "file.c:123" of where it begins; NULL: not known. The caller frees. */
+/* "file.c:123" where the item begins; NULL: not known. The caller frees. */
 char *side_line(const struct side *side, const struct side_item *item);
 
 #endif

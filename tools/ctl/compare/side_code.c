@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What of a side takes code to know: see side_load.h. */
+/* The parts of a side that need binaries' code: see side_load.h. */
 #include "side_load.h"
 
 #include <linux/perf_event.h>
@@ -97,7 +97,7 @@ static double total_of(const struct side *side)
 	return total;
 }
 
-/* A burst holds so many more or fewer of what the side is now; how those scatter was not seen. */
+/* Scales the size of a burst to the new events, whose dispersion was not measured. */
 static void scale_bursts(struct side *side, double before)
 {
 	double now = total_of(side);
@@ -106,7 +106,7 @@ static void scale_bursts(struct side *side, double before)
 	side->dispersion = 0;
 }
 
-/* Only a side out of a store: text says what it is by its keys. */
+/* Only for a side from a store: the keys of a text give its kind. */
 static void turn_into_branches(struct side *side)
 {
 	struct side branches;
@@ -129,7 +129,7 @@ static void turn_into_branches(struct side *side)
 
 /* ---------------------------------------------------------------- calls */
 
-/* 1: a call; 0: none; -1: nobody can tell. */
+/* Returns 1 for a call, 0 for none, -1 if that cannot be found out. */
 static int is_call(const struct side *side, const struct side_item *item)
 {
 	struct pathprof_code *code = code_of(side, item);
@@ -164,7 +164,7 @@ static void keep_calls(struct side *side)
 
 /* ---------------------------------------------------------------- functions */
 
-/* "function" of a binary is the same in another build of it. */
+/* The key is the function's name, which is the same in another build of the binary. */
 static void name_function(struct side *side, struct side_item *item)
 {
 	const struct side_binary *binary;

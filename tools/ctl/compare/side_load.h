@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What fills a side, and what changes one that is full: stores, text, its binaries' code, another
- * build. One thread.
+ * Functions that fill a side from stores or text, and those that change a full one by its binaries'
+ * code or another build. One thread.
  */
 #ifndef CTL_SIDE_LOAD_H
 #define CTL_SIDE_LOAD_H
@@ -24,10 +24,10 @@ int side_store_read(struct side *side, struct pathprof_store *store,
 		    const struct pathprof_filter *filter, const char *binary,
 		    struct pathprof_error *error);
 /*
- * Sets side->per_burst and side->dispersion. Paths of one burst follow one another,
- * so counts scatter more than those of independent samples. How much is seen from the last windows
- * of the selection, with a single one it is not known. A change among these windows counts as
- * scatter: the figure errs to the careful side.
+ * Sets side->per_burst and side->dispersion. Paths of one burst follow one another, so counts
+ * scatter more than those of independent samples. How much is measured over the last windows of the
+ * selection; with a single one it is not known. A change among these windows counts as scatter: the
+ * figure errs to the careful side.
  */
 int side_store_dispersion(struct side *side, const struct pathprof_filter *filter,
 			  const char *binary, struct pathprof_error *error);
@@ -45,16 +45,16 @@ int side_store_dispersion(struct side *side, const struct pathprof_filter *filte
  * has no function.
  */
 
-/* -errno, error filled: a line that cannot be is named. */
+/* -errno, error filled, which names an invalid line. */
 int side_text_read(struct side *side, const char *file, struct pathprof_error *error);
 /* The key of an item. The caller frees. */
 char *side_text_key(const struct side *side, const struct side_item *item);
 
 /* ---------------------------------------------------------------- side_code.c
  *
- * What of a side takes its binaries' code to know: the conditional branches that its paths decided,
- * and which of its edges are calls. Paths and edges whose code is not to be had are left out and
- * summed in `unreadable`.
+ * Facts that need the binaries' code: the conditional branches that a side's paths decided, and
+ * which of its edges are calls. Paths and edges whose code is not available are left out and summed
+ * in `unreadable`.
  */
 
 /* Turns paths into branches, drops edges that are no calls, or puts places of the clock together by
@@ -75,9 +75,9 @@ void side_code_release_branches(struct side *branches);
 
 struct side_match {
 	uint32_t binary_cnt;       /* pairs of builds; 0: nothing to match */
-	uint32_t failed_cnt;       /* of these, where the code of a build is not to be had */
-	double a_share, b_share;   /* of each side's weight what is compared, 0..1 */
-	struct pathprof_error why; /* of the last that failed */
+	uint32_t failed_cnt;       /* pairs without the code of one build */
+	double a_share, b_share;   /* compared part of each side's weight, 0..1 */
+	struct pathprof_error why; /* why the last pair failed */
 };
 
 /* Paths only. CTL_OK; sides are finished again. -errno. */

@@ -13,7 +13,8 @@
 #include "pathprof/match.h"
 #include "pathprof/portable.h"
 
-/* The key that an item gets when all pairs are matched; until then it is found by its own. */
+/* The key that an item gets when all pairs are matched. Until then the item is found by its own
+ * key. */
 struct renamed {
 	uint64_t key_hi, key_lo;
 	bool is_of_pair; /* the other side has another build of its binary */
@@ -25,7 +26,8 @@ struct matching {
 	struct renamed *items; /* as the side's */
 };
 
-/* A build: its side's binary, and what names its paths: its code, or what the store kept of it. */
+/* A build: its side's binary, and the source of its paths' names, which is its code or the
+ * store. */
 struct build {
 	struct matching *of;
 	struct side *side; /* of's */
@@ -43,7 +45,7 @@ static bool has_build(const struct side *side, const struct side_binary *binary)
 	return false;
 }
 
-/* The first binary of that name, from `at` on, that `other` has not. */
+/* Finds the first binary of that name, from `at` on, that `other` does not have. */
 static uint32_t find_named(const struct side *side, uint32_t at, const struct side *other,
 			   const char *name, bool whole)
 {
@@ -79,7 +81,7 @@ static int open_code(struct build *build, const struct ctl_options *options,
 	return r < 0 ? r : pathprof_matcher_new(&build->matcher, build->graph);
 }
 
-/* Without its code nothing else says what a function is called. */
+/* Takes a function's name from the store, which is the only source without the code. */
 static int take_name(void *context, const struct pathprof_portable_row *row)
 {
 	struct build *build = context;
@@ -95,7 +97,7 @@ static int take_name(void *context, const struct pathprof_portable_row *row)
 	return 0;
 }
 
-/* A file that is gone left the names of its paths, where drift was measured. */
+/* If the file is gone, the names of its paths may have been stored when drift was measured. */
 static int open_kept(struct build *build)
 {
 	struct side *side = build->side;
@@ -115,7 +117,7 @@ static int open_kept(struct build *build)
 		     : pathprof_store_portable(side->store, &binary->id, take_name, build, &error);
 }
 
-/* Why the code is not to be had says more than that no names were kept. */
+/* Fails with the reason why there is no code, which says more than that no names were stored. */
 static int open_build(struct build *build, const struct ctl_options *options,
 		      struct pathprof_error *why)
 {
@@ -146,7 +148,7 @@ static int compare_key(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* 1, 0 or -errno. */
+/* Returns 1, 0 or -errno. */
 static int has_function(const struct build *build, uint64_t key)
 {
 	const struct pathprof_portable *kept = build->kept;
@@ -203,7 +205,7 @@ static int match_pair(struct build *a, struct build *b, const struct ctl_options
 
 /* ---------------------------------------------------------------- all of them */
 
-/* With each build of b that has the name of a's binary: the whole one, else that of the file. */
+/* Matches with each build in b that has the same name as a's binary, or else the same file name. */
 static int match_binary(struct matching *a, struct matching *b, uint32_t index,
 			const struct ctl_options *options, struct side_match *match)
 {

@@ -102,7 +102,8 @@ int side_store_read(struct side *side, struct pathprof_store *store,
 	side->weighed = side->measure.kind == PATHPROF_KIND_WEIGHED;
 	if (is_of_edges(side))
 		r = pathprof_store_edges(store, filter, take_edge, &reading, error);
-	/* How unequally edges count is only known of the paths that their bursts saw. */
+	/* How much the weights of edges differ is known only from the paths that their bursts
+	 * saw. */
 	if (r == 0 && (!is_of_edges(side) || side->weighed))
 		r = pathprof_store_paths(store, filter, take_path, &reading, error);
 	if (r == 0 && side->weighed)
@@ -117,7 +118,7 @@ int side_store_read(struct side *side, struct pathprof_store *store,
 struct windows {
 	int64_t ids[WINDOWS_MAX];
 	size_t cnt;
-	uint64_t bursts, events; /* of bursts: paths, or taken branches */
+	uint64_t bursts, events; /* paths, or taken branches, in bursts */
 	bool taken;
 };
 
@@ -139,7 +140,7 @@ static double per_burst(const struct windows *windows)
 	return (double)windows->events / (double)windows->bursts;
 }
 
-/* Reads a side a window; those are the caller's to release, as far as *ret_cnt says. */
+/* Reads one side for each window. The caller releases the first *ret_cnt of them. */
 static int read_windows(struct side *each, size_t *ret_cnt, const struct side *side,
 			const struct pathprof_filter *filter, const char *binary,
 			const struct windows *windows, struct pathprof_error *error)

@@ -10,7 +10,7 @@
 #include "../text/text.h"
 #include "pathprof/profile_text.h"
 
-#define KEY_MAX 256 /* longer ones are none of ours */
+#define KEY_MAX 256 /* longer keys are not ours */
 
 /* ---------------------------------------------------------------- keys */
 
@@ -63,7 +63,7 @@ static bool is_of_edges(const struct side *side)
 	return side->kind == SIDE_EDGES || side->kind == SIDE_CALLS;
 }
 
-/* Whether it is a key of the side's own kind; any other stays the text that it is. */
+/* Whether it is a key of the side's own kind; any other key stays text. */
 static bool add_ours(struct side *side, const char *key, double weight)
 {
 	struct pathprof_path_row row = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The list of facts and what the probes share: see doctor.h. */
+/* The list of facts and the common part of the probes: see doctor.h. */
 #include "doctor.h"
 
 #include <inttypes.h>

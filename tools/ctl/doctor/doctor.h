@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a machine can do, as facts: each says how it stands, why not more, and what would change
- * it. A probe tries the thing itself wherever trying is harmless, and reads settings only to
+ * The capabilities of a machine, as facts: each has a state, a reason for limits, and a way to
+ * change it. A probe tries the thing itself wherever trying is harmless, and reads settings only to
  * explain a refusal.
  */
 #ifndef CTL_DOCTOR_H
@@ -30,8 +30,8 @@ struct fact {
 struct facts {
 	struct fact *list;
 	size_t cnt;
-	struct pathprof_machine machine; /* what refusals are explained by */
-	/* what the source depends on */
+	struct pathprof_machine machine; /* settings that explain refusals */
+	/* the conditions for the source */
 	bool can_step, clock_sampling;
 	bool branch_stack;          /* perf has one for this processor's event */
 	int branch_stacks_code;     /* 0: of each CPU; else -errno of the first that is refused */
@@ -48,7 +48,7 @@ struct fact *facts_add(struct facts *facts, enum fact_state state, const char *n
 		       const char *why, const char *change);
 void fact_value(struct fact *fact, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Each adds its facts; the machine was read before. */
+/* Each of these adds its facts. The machine was read before. */
 void doctor_machine(struct facts *facts);
 void doctor_perf(struct facts *facts);
 void doctor_module(struct facts *facts);
@@ -56,7 +56,7 @@ void doctor_bpf(struct facts *facts);
 void doctor_ptrace(struct facts *facts);
 void doctor_oom(struct facts *facts);
 void doctor_files(struct facts *facts, const struct ctl_options *options);
-/* Instead of these: the service, with its own rights. */
+/* Called instead of these: examines the service, with its own rights. */
 void doctor_service(struct facts *facts, const struct ctl_options *options);
 /* The stepper of the service whose main process is pid. */
 void doctor_service_oom(struct facts *facts, long pid);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Facts about BPF. The try is the real thing in small: a program that samples, of two instructions,
- * is loaded, and a map that can be mapped is made.
+ * Facts about BPF. The probe is a small version of the real thing: it loads a sampling program of
+ * two instructions, and creates a map that can be mapped.
  */
 #include "doctor.h"
 
@@ -38,7 +38,7 @@ static int try_program(void)
 	return fd < 0 ? fd : 0;
 }
 
-/* As bpf(2) answers: libbpf needs no word of its own here. */
+/* The result of bpf(2) itself, since libbpf has nothing to add here. */
 static void add_program(struct facts *facts)
 {
 	int r = try_map();
@@ -68,14 +68,14 @@ static void add_types(struct facts *facts)
 			   "/sys/kernel/btf/vmlinux");
 		return;
 	}
-	/* what libbpf will say of a program that reads the kernel's types */
+	/* the error that libbpf will return for a program that reads the kernel's types */
 	if (facts->bpf_code == 0)
 		facts->bpf_code = -ESRCH;
 	refused = pathprof_explain(PATHPROF_ASK_BPF, -ESRCH, &facts->machine);
 	fact_value(facts_add(facts, FACT_NO, "BPF types", refused.why, refused.change), "none");
 }
 
-/* It lets programs look at the kernel's memory, which the one that samples has to. */
+/* Lockdown forbids programs that read the kernel's memory, which the sampling one has to. */
 static void add_lockdown(struct facts *facts)
 {
 	struct pathprof_refused refused;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Facts about the processor and what it runs under. */
+/* Facts about the processor and the hypervisor. */
 #include "doctor.h"
 
 #include <stdio.h>

@@ -107,7 +107,8 @@ static void add_loaded(struct facts *facts)
 			   "not loaded");
 }
 
-/* How many bursts the default budget buys, by what a trap took when the module was loaded. */
+/* The number of bursts that the default budget buys, from the time of a trap measured when the
+ * module was loaded. */
 static void add_trap_cost(struct facts *facts, const struct pathprof_kmod_info *info)
 {
 	double burst_s = BURST_INSNS * (double)info->trap_ns / 1e9;

@@ -37,7 +37,7 @@ static bool make_unkillable(void)
 	return fd >= 0 && write(fd, NEVER, strlen(NEVER)) == (ssize_t)strlen(NEVER);
 }
 
-/* Tried in a child, for the score cannot always be raised again. */
+/* Tries it in a child, since the score cannot always be restored. */
 static bool may_be_unkillable(void)
 {
 	int status = 1;
@@ -78,7 +78,7 @@ static bool is_stepper_of(long pid, long parent)
 	       sscanf(name_end + 1, " %*c %ld", &of) == 1 && of == parent;
 }
 
-/* 0: there is none. */
+/* Returns 0 if there is none. */
 static long find_stepper(long parent)
 {
 	DIR *directory = opendir("/proc");

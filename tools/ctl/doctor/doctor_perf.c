@@ -22,7 +22,7 @@ static int try_open(struct perf_event_attr *attr, pid_t pid, int cpu)
 	return fd < 0 ? -errno : 0;
 }
 
-/* The kernel's answer, in the daemon's words. */
+/* Adds the kernel's refusal, in the daemon's words. */
 static struct fact *add_refusal(struct facts *facts, enum fact_state state, const char *name,
 				enum pathprof_ask ask, int code)
 {
@@ -51,7 +51,7 @@ static int try_branch_stack(const struct facts *facts, const struct pathprof_har
 	return try_open(&attr, pid, cpu);
 }
 
-/* Whether there is a branch stack at all, tried for this program alone. */
+/* Whether there is a branch stack at all, tried for this process alone. */
 static void add_branch_stack(struct facts *facts)
 {
 	struct pathprof_hardware_event event;
@@ -73,7 +73,7 @@ static void add_branch_stack(struct facts *facts)
 	fact_value(fact, r == 0 ? "by hardware, on %s" : "none for %s", event.name);
 }
 
-/* On every CPU, as a source opens it. */
+/* Opens the event on every CPU, as a source does. */
 static void add_branch_stacks(struct facts *facts)
 {
 	long cpu_cnt = sysconf(_SC_NPROCESSORS_CONF), opened = 0;
@@ -134,7 +134,7 @@ static int effective_level(int level)
 	return level > 2 && try_clock(0, -1) == 0 ? 2 : level;
 }
 
-/* set: what the file of the kernel's says. */
+/* set: the contents of the kernel's file. */
 static void add_paranoid(struct facts *facts, int set)
 {
 	int level = facts->machine.paranoid;

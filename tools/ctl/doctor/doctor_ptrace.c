@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Facts about ptrace, on which the step source stands. The tries are the real thing in small: a
- * child of ours is seized, stopped, single-stepped, and run to a breakpoint in its debug registers,
- * which some hypervisors do not pass on.
+ * Facts about ptrace, on which the step source stands. The probe is a small version of the real
+ * thing: a child of ours is seized, stopped, single-stepped, and run to a breakpoint in its debug
+ * registers, which some hypervisors do not pass on.
  */
 #include "doctor.h"
 
@@ -24,7 +24,7 @@
 #define TRY_STEPS   3
 #define TRY_WAIT_MS 500
 
-/* The child runs through here for ever. */
+/* The child runs through this function for ever. */
 static void __attribute__((noinline)) landmark(void)
 {
 	__asm__ volatile("nop" ::: "memory");

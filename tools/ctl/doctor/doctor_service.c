@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Facts about the service, with its rights and not the caller's: what systemd says of the unit,
- * what the kernel says of its main process, and what it wrote of itself into its database. Where it
- * is down, the line that it ended with says why, and its exit status what to do.
+ * Facts about the service, with its rights and not the caller's: from systemd about the unit, from
+ * the kernel about its main process, and from the service's status in its database. If it is down,
+ * its last line says why, and its exit status what to do.
  *
  * Source: systemctl(1) show, systemd.exec(5) for exit statuses, proc(5).
  */
@@ -24,7 +24,7 @@
 
 /* The exit status for bad settings, as in sysexits.h and pathprofd(8). */
 #define EXIT_SETTINGS 78
-/* A service without a burst for so long has something in its way. */
+/* After so long without a burst, something keeps the service from sampling. */
 #define SILENT_S 60
 
 /* ---------------------------------------------------------------- whether it runs */
@@ -61,7 +61,7 @@ static void add_down(struct facts *facts, const struct unit *unit)
 			   unit_down(unit));
 }
 
-/* Whether there is a process to look at. */
+/* Returns whether there is a process to examine. */
 static bool add_unit(struct facts *facts, const struct unit *unit)
 {
 	if (strcmp(unit->load, "loaded") != 0) {
@@ -88,7 +88,7 @@ static bool add_unit(struct facts *facts, const struct unit *unit)
 
 /* ---------------------------------------------------------------- its rights */
 
-/* The bits after `key` in the kernel's account of pid; false: it is not told. */
+/* Reads the bits after `key` in /proc/PID/status. Returns false if they are not there. */
 static bool read_bits(long pid, const char *key, uint64_t *ret_bits)
 {
 	_cleanup_free_ char *path = ctl_printf("/proc/%ld/status", pid);
@@ -171,7 +171,7 @@ static void add_source(struct facts *facts, const json_t *members)
 		fact_value(facts_add(facts, FACT_OK, "service source", NULL, NULL), "%s", name);
 }
 
-/* Only after a reload that failed. */
+/* Added only after a reload that failed. */
 static void add_settings(struct facts *facts, const json_t *members)
 {
 	const char *refused = daemon_status_text(members, "settings_refused", "");
@@ -183,7 +183,7 @@ static void add_settings(struct facts *facts, const json_t *members)
 			"older than the file, which could not be read again");
 }
 
-/* Whichever reason for which most samples were passed over, but for the budget. "": none. */
+/* The most frequent reason for skipped samples, except for the budget. "": none. */
 static const char *most_dropped(const json_t *drops)
 {
 	const char *reason, *most = "";
@@ -296,7 +296,7 @@ static void add_status(struct facts *facts, const struct ctl_options *options, l
 
 /* ---------------------------------------------------------------- files and addresses */
 
-/* A database that somebody else made leaves the service down. */
+/* If another user made the database, the service cannot run. */
 static void add_owner(struct facts *facts, const struct ctl_options *options)
 {
 	_cleanup_free_ char *path = ctl_service_db_path(options);
@@ -318,7 +318,7 @@ static void add_owner(struct facts *facts, const struct ctl_options *options)
 		   "%s", path);
 }
 
-/* What pathprof-relay does, by the word that its account of itself (StatusText) begins it with. */
+/* The jobs of pathprof-relay, with the words that begin their parts of its StatusText. */
 static const struct relayed {
 	const char *setting, *account;
 } relayed[] = {
@@ -330,7 +330,8 @@ static const struct relayed {
 
 #define RELAYED_CNT (sizeof(relayed) / sizeof(relayed[0]))
 
-/* The settings in the file that are the relay's, each NULL or as "KEY=VALUE"; whether any is. */
+/* The lines of the file with the relay's settings, each NULL or "KEY=VALUE". Returns whether there
+ * are any. */
 static bool find_relayed(char *ret_lines[RELAYED_CNT])
 {
 	_cleanup_free_ char *program = oneshot_program("pathprofd");
@@ -357,8 +358,8 @@ static bool find_relayed(char *ret_lines[RELAYED_CNT])
 }
 
 /*
- * The account that begins with this word, or NULL: the caller's to free. Accounts are parted by
- * "; ", and the relay leaves no ';' in what hooks and receivers said, though maybe such a word.
+ * Returns the account that begins with this word, or NULL. The caller frees. Accounts are separated
+ * by "; ", and the relay leaves no ';' in what hooks and receivers said, though maybe such a word.
  */
 static char *find_account(const char *says, const char *word)
 {
@@ -369,7 +370,7 @@ static char *find_account(const char *says, const char *word)
 	return says ? ctl_printf("%.*s", (int)strcspn(says, ";"), says) : NULL;
 }
 
-/* What a relay that runs says of one of them. */
+/* Adds the account of one job from a relay that runs. */
 static void add_relayed(struct facts *facts, const struct relayed *what, const char *line,
 			const char *says)
 {
@@ -391,7 +392,7 @@ static void add_relayed(struct facts *facts, const struct relayed *what, const c
 			   account);
 }
 
-/* A relay that does not run names the setting that it ended with, if it was one. */
+/* If a setting made the relay end, its last line names the setting. */
 static void add_relay_down(struct facts *facts, const struct unit *relay)
 {
 	_cleanup_free_ char *why = unit_last_words(relay);
@@ -422,7 +423,7 @@ static void add_network(struct facts *facts, const struct unit *service, const c
 			   "%s", line);
 }
 
-/* The service has no network and runs no programs; who does it for it must run. */
+/* The service has no network and runs no programs; the relay does this for it, and so must run. */
 static void add_relay(struct facts *facts, const struct unit *service)
 {
 	char *lines[RELAYED_CNT] = {NULL};

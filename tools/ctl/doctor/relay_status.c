@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * pathprof-relay as `status` shows it: see relay_status.h. How many alerts wait for it: those in
- * the database behind the last one that it noted as told, for each receiver of the settings.
+ * pathprof-relay as `status` shows it: see relay_status.h. The number of alerts that wait: for each
+ * configured receiver, those in the database after the last one that the relay noted as told.
  *
  * Source: told.json, pathprof-relay(8).
  */
@@ -32,7 +32,8 @@ static const struct {
 };
 #define RECEIVER_CNT (sizeof(receivers) / sizeof(receivers[0]))
 
-/* The relay's notes; empty without a file. The directory is its user's, the caller may be root. */
+/* Reads the relay's notes, empty if there is no file. The directory belongs to the relay's user,
+ * and the caller may be root. */
 static int read_notes(json_t **ret_notes, const char *directory, struct pathprof_error *error)
 {
 	_cleanup_free_ char *path = ctl_printf("%s/told.json", directory);
@@ -62,7 +63,8 @@ static int count(void *context, const struct pathprof_message_row *row)
 	return 0;
 }
 
-/* A receiver that was never told anything begins with what fires; ids of another store are void. */
+/* A receiver that was never told anything begins with firing alerts. Ids of another store are
+ * ignored. */
 static int count_for(int64_t *ret_cnt, struct pathprof_store *store, const json_t *notes,
 		     const char *receiver, struct pathprof_error *error)
 {
@@ -111,7 +113,7 @@ static int relay_wait_count(int64_t *ret_cnt, struct pathprof_store *store, cons
 
 #define SERVICE_NOTES "/var/lib/pathprof-relay"
 
-/* Whether the daemon is the one of systemd's unit; then ret_relay is the relay's unit. */
+/* Whether the daemon is that of systemd's unit. If so, ret_relay is the relay's unit. */
 static bool read_service(struct unit *ret_relay, const json_t *members)
 {
 	struct unit daemon;
@@ -123,7 +125,8 @@ static bool read_service(struct unit *ret_relay, const json_t *members)
 	return is_it && unit_read(ret_relay, UNIT_RELAY) && !strcmp(ret_relay->load, "loaded");
 }
 
-/* Where the last relay said that they are, "": none did, or it told another daemon. */
+/* The directory of notes that the last relay of this daemon named. "": none did, or the relay was
+ * connected to another daemon. */
 static const char *told_notes(const json_t *members)
 {
 	return daemon_status_text(members, "relay_notes", "");
@@ -149,7 +152,7 @@ static bool has_receiver(const json_t *members)
 	return false;
 }
 
-/* "; 3 alerts wait"; without a receiver nothing waits, and nothing is said. */
+/* "; 3 alerts wait"; "" if there is no receiver. */
 static char *waiting_text(const json_t *members, struct pathprof_store *store, const char *path,
 			  bool is_service)
 {
@@ -168,7 +171,7 @@ static char *waiting_text(const json_t *members, struct pathprof_store *store, c
 			  pp_plural((uint64_t)cnt, "alert waits", "alerts wait"));
 }
 
-/* Another than the unit's. */
+/* The text for a missing relay if the daemon is not that of systemd's unit. */
 static char *missing_by_hand(const json_t *members, const char *waiting, const char *path)
 {
 	const char *notes = told_notes(members);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What `pathprofctl status` says of pathprof-relay: whether it is there, why not, what waits. */
+/* The part of `pathprofctl status` about pathprof-relay: whether it runs, why not, and what waits
+ * for it. */
 #ifndef CTL_RELAY_STATUS_H
 #define CTL_RELAY_STATUS_H
 
@@ -7,10 +8,10 @@
 
 #include "pathprof/store.h"
 
-/* members: the daemon's state in the store, the database at path. NULL: it says nothing of a relay.
- */
+/* members: the daemon's state in the store, which is the database at path. Returns NULL if that
+ * state has nothing about a relay. The caller frees. */
 char *relay_status_text(const json_t *members, struct pathprof_store *store, const char *path);
-/* Adds relay_waiting to the object where it is known. */
+/* Adds relay_waiting to the object if it is known. */
 void relay_status_json(json_t *object, const json_t *members, struct pathprof_store *store,
 		       const char *path);
 

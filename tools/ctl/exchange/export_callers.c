@@ -53,7 +53,7 @@ static void add_called(struct export_callers *e, uint64_t start, uint32_t chain,
 	e->called[e->called_cnt++] = (struct pathprof_export_called){start, chain, weight};
 }
 
-/* A path's instructions, by the chain they ran under, and under none that is known. */
+/* Splits a path's instructions by the call chain, with the rest under no known chain. */
 static int take_path(void *context, const struct pathprof_path_row *row)
 {
 	struct export_callers *e = context;

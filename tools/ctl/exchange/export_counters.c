@@ -90,8 +90,8 @@ static int read_runs(struct counters *c, const struct ctl_options *options,
 
 /* ---------------------------------------------------------------- one function */
 
-/* No values are known, but LLVM warns where the number of their places is another than the code's.
- */
+/* The values are not known, but LLVM warns if the number of their places differs from the
+ * code's. */
 static void print_sites(FILE *file, const struct pathprof_counted_function *f)
 {
 	uint32_t kind_cnt = 0;
@@ -132,7 +132,7 @@ static void print_counters(FILE *file, const struct pathprof_counted_function *f
 	free(counters);
 }
 
-/* runs[cnt]: of this function. */
+/* runs[cnt]: those of this function. */
 static int write_function(struct counters *c, const struct program *program, uint32_t function,
 			  const struct counted_run *runs, size_t cnt)
 {

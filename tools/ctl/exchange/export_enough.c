@@ -8,8 +8,8 @@
 #include "../ctl.h"
 
 /*
- * From so many taken branches of a program on, more of them changed little of what BOLT, clang and
- * GCC made of it: measured by `tests/bench/pgo.sh samples`, docs/pgo.md has the figures.
+ * Beyond so many taken branches of a program, more samples changed little in the results of BOLT,
+ * clang and GCC. Measured by `tests/bench/pgo.sh samples`, docs/pgo.md has the figures.
  */
 #define ENOUGH_BRANCHES 40000
 
@@ -30,7 +30,7 @@ static const char *reader_of(enum pathprof_format format)
 	}
 }
 
-/* How often it was seen for each count that is written: counts by CPU time are always many. */
+/* The number of samples for each count that is written: counts by CPU time are always large. */
 static double looks_a_count(const struct pathprof_branch_origin *o)
 {
 	return o->weighed && o->weight > 0 ? (double)o->samples / o->weight : 1;

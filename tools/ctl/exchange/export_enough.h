@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Whether a profile has seen enough of a program for the compiler that will read it: one verdict a
- * format, by what that compiler made of more and more bursts of six programs (docs/pgo.md).
+ * format, from that compiler's results with more and more bursts of six programs (docs/pgo.md).
  */
 #ifndef CTL_EXPORT_ENOUGH_H
 #define CTL_EXPORT_ENOUGH_H

@@ -17,7 +17,7 @@
 #include "pathprof/recording_branches.h"
 #include "recording.h"
 
-/* More misfits than this for each branch: BOLT's bound for "probably not the same binary". */
+/* More misfits than this for each branch mean "probably not the same binary", as in BOLT. */
 #define MISFIT_SHARE 0.1
 
 struct reading {
@@ -104,7 +104,7 @@ static void tell_left_out(const struct reading *r, const struct pathprof_branch_
 			 stats->left[PATHPROF_LEFT_PROCESSES], stats->left[PATHPROF_LEFT_MAPPINGS]);
 }
 
-/* Nothing can be made of samples alone, however many there are. */
+/* Whether samples are all without branches: those are of no use, however many there are. */
 static bool is_bare(const struct reading *r)
 {
 	const struct pathprof_recording_branches_stats *stats =
@@ -154,7 +154,7 @@ int export_recording(const struct ctl_options *options, struct pathprof_code *co
 		rc = read_all(&r);
 	if (!rc) {
 		rc = pathprof_recording_branches_finish(r.branches, r.recording, &r.error);
-		/* Damage, or a cut, may be why there is nothing, too. */
+		/* Damage, or a cut, may be the reason why there is nothing. */
 		recording_tell(r.name, r.recording);
 	}
 	if (!rc)

@@ -40,7 +40,7 @@ static const char *file_of(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* A chain may end in callers that could not be found out, which are of no binary; NULL: none is. */
+/* Skips outermost callers that are not known, since they have no binary. NULL: none is known. */
 static const char *outermost_binary(const struct caller *const *frames, size_t cnt)
 {
 	while (cnt > 0 && !frames[cnt - 1]->binary_name[0])
@@ -48,7 +48,7 @@ static const char *outermost_binary(const struct caller *const *frames, size_t c
 	return cnt ? frames[cnt - 1]->binary_name : NULL;
 }
 
-/* The binary of the outermost caller that is known and all callers, or the binary alone. */
+/* Prints the binary of the outermost known caller and all callers, or the binary alone. */
 static void put_callers(FILE *out, const struct stacks *s, const struct caller *caller,
 			const char *binary)
 {
@@ -108,7 +108,7 @@ static int add(struct stacks *s, uint32_t function, const struct caller *caller,
 
 /* ---------------------------------------------------------------- what ran */
 
-/* A path's time or instructions, by who called, and the rest of it by nobody. */
+/* Splits a path's time or instructions by caller, with the rest under none. */
 static int add_path(struct stacks *s, const struct shares_path *path)
 {
 	double instructions = path->row.insns > 0 ? path->row.insns : path->row.weight;
@@ -131,7 +131,7 @@ static int add_path(struct stacks *s, const struct shares_path *path)
 	return r ? r : add(s, path->function, NULL, whole * left * s->unit);
 }
 
-/* Time that the clock found beyond that of paths. */
+/* Adds the time that the clock found beyond that of paths. */
 static int add_pathless(struct stacks *s)
 {
 	const struct shares *shares = s->shares;
@@ -218,7 +218,7 @@ static const char *figure_of(const struct stacks *s, const struct view_query *qu
 	return measure_is_exact(&query->measure) ? "runs" : "instructions";
 }
 
-/* From the first window to the last. */
+/* The span from the first window to the last. */
 static int take_window(void *context, const struct pathprof_window_row *row)
 {
 	struct pathprof_export_stacks *to = context;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Stacks of everything that is selected, folded or for pprof, whatever binaries it is in, the
- * kernel and generated code included: what a flame graph of a program or a machine is drawn from.
+ * kernel and generated code included: the input of a flame graph of a program or a machine.
  *
- *     prog;_start;main;inflate 1234              callers are known: the outermost one's binary
- * first libz.so.1;inflate 56                       they are not: the function's own
+ *     prog;_start;main;inflate 1234     callers known: the outermost one's binary first
+ *     libz.so.1;inflate 56              callers not known: the function's own binary first
  *     [kernel];tcp_sendmsg 78
  *
  * The numbers are nanoseconds of CPU time and add up, function by function, to TIME of `top`; or

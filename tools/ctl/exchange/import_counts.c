@@ -17,7 +17,7 @@
 #include "pathprof/path_counts.h"
 
 #define PROFILE_BYTES ((size_t)1 << 30)
-/* Between two lines that say how far it is. */
+/* The time between two lines of progress. */
 #define PROGRESS_NS (2 * CTL_NS_PER_S)
 
 /* A window that the database has. */
@@ -25,7 +25,7 @@ struct known_window {
 	int64_t id, begin_ns;
 };
 
-/* An import, and what it says at its end. */
+/* An import, and the numbers for its report. */
 struct counts_import {
 	const struct ctl_options *options;
 	struct pathprof_store *store;
@@ -109,7 +109,8 @@ static bool has_namesake(const struct pathprof_counted_function *functions, uint
 	return false;
 }
 
-/* How many before it have its name and its unit's: files of one name may lie in several folders. */
+/* The number of earlier functions of the same name and unit: files of one name may lie in several
+ * directories. */
 static uint32_t count_twins(const struct pathprof_counted_function *functions, uint32_t own)
 {
 	uint32_t twin_cnt = 0;
@@ -154,7 +155,7 @@ static int store_name(struct counts_import *import, uint32_t function)
 
 /* ---------------------------------------------------------------- one run */
 
-/* In clock ticks since boot, as far as it began since then. */
+/* The start in clock ticks since boot, if it was since then. */
 static uint64_t start_time_of(const struct pathprof_counts_run *run)
 {
 	int64_t ago_ns = pp_realtime_ns() - run->begin_ns;
@@ -246,7 +247,7 @@ static int find_process(void *context, const struct pathprof_process_row *row)
 	return 1;
 }
 
-/* 1: the window is of a process of the run's pid. */
+/* Returns 1 if the window has a process with the run's pid. */
 static int is_of_run(struct counts_import *import, const struct pathprof_counts_run *run,
 		     int64_t window)
 {
@@ -255,7 +256,8 @@ static int is_of_run(struct counts_import *import, const struct pathprof_counts_
 	return pathprof_store_processes(import->store, &filter, find_process, NULL, &import->error);
 }
 
-/* 1: the database has the run; 0: it has not. Two of one process do not begin at one time. */
+/* Returns 1 if the database has the run, else 0. Two runs of one process do not begin at the same
+ * time. */
 static int has_run(struct counts_import *import, const struct pathprof_counts_run *run)
 {
 	int r = 0;
@@ -291,7 +293,7 @@ static int add_run(struct counts_import *import, const struct pathprof_counts_ru
 	import->crowded_cnt += run->crowded_cnt;
 	import->shared_cnt += run->shared_cnt;
 	import->unmade_cnt += run->unmade_cnt;
-	/* Paths that ran and have no count of their own: the window is not whole. */
+	/* Executions that no path's count has, so the window is not whole. */
 	import->profile.totals.drops[PATHPROF_DROP_TABLE_FULL] =
 		import->cold_cnt + import->lost_cnt - left_out_before;
 	import->profile.totals.drops[PATHPROF_DROP_BUSY] = run->shared_cnt || run->crowded_cnt;
@@ -383,7 +385,8 @@ static int open_store(struct counts_import *import, const char *db)
 	return r;
 }
 
-/* A program that went on counting is not followed: its run would be there twice in part. */
+/* A program that counts on after an import is not followed: a part of its run would be there
+ * twice. */
 static void say_again(const struct counts_import *import, const char *db)
 {
 	if (import->again_cnt)
@@ -395,7 +398,7 @@ static void say_again(const struct counts_import *import, const char *db)
 			 pp_plural(import->again_cnt, "was", "were"));
 }
 
-/* Beside the paths that are known to be lost. */
+/* Reports counts that may be missing, beside those known to be lost. */
 static void say_missing(const struct counts_import *import)
 {
 	if (import->crowded_cnt || import->shared_cnt)

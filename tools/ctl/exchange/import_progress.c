@@ -64,7 +64,7 @@ void import_progress_at(struct import_progress *p, const struct pathprof_recordi
 
 /* ---------------------------------------------------------------- waiting */
 
-/* A file always has something, if only its end. */
+/* A regular file always has something to read, if only its end. */
 static bool may_wait(int fd)
 {
 	struct stat status;
@@ -79,7 +79,7 @@ static bool is_empty(int fd)
 	return poll(&input, 1, 0) == 0;
 }
 
-/* Under the lock, which is left meanwhile. */
+/* Called under the lock, which is released meanwhile. */
 static void pause_look(struct import_progress *p)
 {
 	uint64_t until_ns = pp_monotonic_ns() + LOOK_NS;

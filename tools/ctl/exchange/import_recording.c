@@ -49,7 +49,7 @@ static void release(struct run *run)
 
 /* ---------------------------------------------------------------- opening */
 
-/* perf's directories of several files have their first in `data`. */
+/* perf's directories of several files have the first file in `data`. */
 static int look_at(struct run *run, struct pathprof_error *error)
 {
 	struct stat status;
@@ -110,7 +110,7 @@ static int start(struct run *run, struct pathprof_error *error)
 		r = pathprof_import_new(&run->import, &run->config, &run->files, &sink, error);
 	if (r == 0)
 		r = pathprof_import_open(run->import, run->fd, run->name, error);
-	/* Only what can be read at all makes a database. */
+	/* The database is made only if the recording can be read. */
 	return r == 0 ? pathprof_store_open(&run->store, run->db, PATHPROF_STORE_WRITE, error) : r;
 }
 
@@ -149,7 +149,8 @@ static void report(const struct run *run)
 		import_report(run->import, &stats, run->db, run->options->json, stdout);
 }
 
-/* Nothing can be made of samples alone, however many there are, or of none. */
+/* Whether there is nothing to import: samples without branches are of no use, however many there
+ * are. */
 static bool is_bare(const struct run *run)
 {
 	const struct pathprof_import_stats *stats = pathprof_import_stats(run->import);

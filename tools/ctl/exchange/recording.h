@@ -10,10 +10,10 @@
 
 /* "-": standard input. Negative errno, error filled. */
 int recording_open(const char *name, int *ret_fd, struct pathprof_error *error);
-/* Remarks of the recording about itself that one should know. */
+/* Prints remarks of the recording about itself. */
 void recording_tell(const char *name, const struct pathprof_recording *recording);
-/* CTL_LOSS, said, when more was left out than --max-loss; what became of the rest is said as well.
- */
+/* Returns CTL_LOSS if more was left out than --max-loss, after a message that also says what became
+ * of the rest. */
 int recording_tell_loss(const struct ctl_options *options, const struct pathprof_ledger *ledger,
 			const char *rest);
 

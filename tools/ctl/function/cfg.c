@@ -26,7 +26,7 @@ static uint32_t count_edges(const struct target *target)
 	return cnt;
 }
 
-/* Calls go on behind, with an edge of their own. */
+/* Calls go on in the next block, by an edge of their own. */
 static void add_edges(struct cfg *cfg, uint32_t n)
 {
 	const struct target *target = cfg->target;
@@ -92,7 +92,7 @@ static uint32_t *count_ways_in(const struct cfg *cfg)
 	return cnt;
 }
 
-/* The one block that control goes to from the end of this one, without a branch. */
+/* Returns the only block to which control goes from the end of this one, without a branch. */
 static uint32_t only_next(const struct cfg *cfg, uint32_t block)
 {
 	const struct cfg_edge *edge = &cfg->edges[cfg->blocks[block].first_edge];
@@ -104,7 +104,7 @@ static uint32_t only_next(const struct cfg *cfg, uint32_t block)
 	return edge->to;
 }
 
-/* A compiler's blocks have no places to be behind one another at. */
+/* A compiler's blocks have no addresses, so they count as adjacent. */
 static bool lies_behind(const struct cfg *cfg, uint32_t block, uint32_t next)
 {
 	return cfg->target->counted ||
@@ -158,7 +158,7 @@ static uint32_t *find_heads(const struct cfg *cfg)
 	return heads;
 }
 
-/* A switch has hundreds of targets, and those that did not run say nothing. */
+/* Shows neighbours, but not the hundreds of targets of a switch that did not run. */
 static void show_group_neighbours(struct cfg *cfg, const uint32_t *heads, const bool *ran)
 {
 	for (uint32_t e = 0; e < cfg->edge_cnt; e++) {
@@ -175,7 +175,7 @@ static void show_group_neighbours(struct cfg *cfg, const uint32_t *heads, const 
 	}
 }
 
-/* Nothing ran: what lies nearest to the entry, breadth first. */
+/* Nothing ran: shows the blocks nearest to the entry, breadth first. */
 static void show_first(struct cfg *cfg, const uint32_t *heads)
 {
 	uint32_t *queue = ctl_alloc((cfg->block_cnt + (size_t)1) * sizeof(*queue));

@@ -26,7 +26,7 @@
 #include "../view/measure.h"
 #include "target.h"
 
-/* One of the ways out of a compiler's block, which does not tell taken from not taken. */
+/* An edge out of a compiler's block, which does not distinguish taken from not taken. */
 #define CFG_WAY PATHPROF_EDGE_KIND_CNT
 
 struct cfg_edge {
@@ -36,7 +36,7 @@ struct cfg_edge {
 	double weight;
 	uint64_t taken, mispredicted; /* as the profile's edges count */
 	bool hot;                     /* on the hottest path */
-	bool is_untested;             /* it ran, and in no tested run */
+	bool is_untested;             /* it ran, but in no tested run */
 };
 
 /* One node of the flow, by the same number. */
@@ -46,11 +46,11 @@ struct cfg_block {
 	uint64_t samples;          /* times that whole paths ran through it */
 	uint64_t clock;            /* clock samples in it */
 	uint64_t called, returned; /* taken edges from its end */
-	uint64_t entered;          /* and to it, from elsewhere than its function */
+	uint64_t entered;          /* and taken edges to it, from outside its function */
 	bool hot;
-	bool is_untested; /* it ran, and in no tested run */
+	bool is_untested; /* it ran, but in no tested run */
 	uint32_t next;    /* the block joined behind it; PATHPROF_GRAPH_NONE */
-	bool joined;      /* behind another */
+	bool joined;      /* it is joined behind another */
 	bool shown;
 };
 
@@ -80,17 +80,17 @@ struct cfg {
 	uint32_t hidden_cnt; /* of these not shown */
 };
 
-/* Blocks and edges of the target, nothing counted. target outlives it. */
+/* Makes the target's blocks and edges, with nothing counted. target outlives it. */
 struct cfg *cfg_new(const struct target *target);
 /* NULL-safe. */
 void cfg_free(struct cfg *cfg);
-/* Adds what the filter selects, which is all of that kind. -errno, error filled. */
+/* Adds what the filter selects, which must be of one kind. -errno, error filled. */
 int cfg_count(struct cfg *cfg, struct pathprof_store *store, const struct pathprof_filter *filter,
 	      enum pathprof_window_kind kind, struct pathprof_error *error);
 /*
- * Marks what of cfg ran and tests did not run: tested has the counts of a tested set, of the same
- * target. Only where paths of cfg were seen whole (not by_taken). An edge of an indirect jump
- * counts as tested when its target block is.
+ * Marks the parts of cfg that ran and that tests did not run: tested has the counts of a tested
+ * set, of the same target. Only where paths of cfg were seen whole (not by_taken). An edge of an
+ * indirect jump counts as tested when its target block is.
  */
 void cfg_mark_untested(struct cfg *cfg, const struct cfg *tested);
 /* Whether a block of the group that begins with block is untested. */
@@ -98,8 +98,8 @@ bool cfg_group_untested(const struct cfg *cfg, uint32_t block);
 /* Takes shares of blocks from clock samples, where there are any. Before cfg_arrange. */
 void cfg_show_time(struct cfg *cfg);
 /*
- * "RUNS" or "SHARE": what weights are of; "BRANCHES" where they are counts of taken branches. A
- * block's share is of "TIME" when by_time.
+ * The figure of the weights: "RUNS" or "SHARE"; "BRANCHES" where they are counts of taken branches.
+ * A block's share is of "TIME" when by_time.
  */
 const char *cfg_figure(const struct cfg *cfg);
 
@@ -145,7 +145,7 @@ void cfg_words_of(struct cfg_words *ret_words, const struct cfg *cfg, uint32_t b
 		  struct source_text *source);
 void cfg_words_release(struct cfg_words *words);
 
-/* cfg_counted.c: what cfg does otherwise where the target counted its own paths. */
+/* cfg_counted.c: the differences for a target that counted its own paths. */
 void cfg_counted_add_edges(struct cfg *cfg, uint32_t block);
 /* Whether the path is one of the function's: its weight is then added, or it is marked as hot. */
 bool cfg_counted_walk(struct cfg *cfg, const struct pathprof_path_row *row, bool mark);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the profile counted, put on blocks and edges: see cfg.h. A path is walked over the graph,
- * as pathprof_code_walk does over the code: an outcome a branch, calls gone past, the end at a
- * return, an indirect jump, a backward branch or the 32nd.
+ * Counts of the profile, added to blocks and edges: see cfg.h. A path is walked over the graph, as
+ * pathprof_code_walk does over the code: one outcome for each branch, calls are skipped, and the
+ * path ends at a return, an indirect jump, a backward branch or the 32nd.
  */
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static uint32_t either(const struct pathprof_graph *graph, uint32_t block, uint3
 	return edge == PATHPROF_GRAPH_NONE ? edge_of(graph, block, other) : edge;
 }
 
-/* The edge a block is left by; PATHPROF_GRAPH_NONE: not to be told. */
+/* The edge by which control leaves a block; PATHPROF_GRAPH_NONE: not known. */
 static uint32_t way_of(const struct pathprof_graph *graph, uint32_t block, bool taken)
 {
 	switch (graph->blocks[block].kind) {
@@ -262,7 +262,7 @@ static int add_clock(void *context, const struct pathprof_clock_row *row)
 
 /* ---------------------------------------------------------------- putting together */
 
-/* An indirect jump's weight, to its targets as its taken branches went. */
+/* Divides an indirect jump's weight among its targets in proportion to its taken branches. */
 static void share_out(struct cfg *cfg, uint32_t n)
 {
 	struct cfg_block *block = &cfg->blocks[n];
@@ -307,7 +307,8 @@ static double larger(double a, double b)
 	return a > b ? a : b;
 }
 
-/* Taken branches are all there is: a block has what comes in or goes out, whichever is more. */
+/* Only taken branches are known: a block's weight is the larger of those into it and those out of
+ * it. */
 static void weigh_by_taken(struct cfg *cfg)
 {
 	double *in = ctl_alloc((cfg->block_cnt + (size_t)1) * sizeof(*in));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The flow of a function that counted its own paths: see cfg.h. A path is its number, which the
- * compiler's flow takes apart into edges, so nothing has to be walked or shared out.
+ * compiler's flow resolves into edges, so nothing has to be walked or divided.
  */
 #include <stdlib.h>
 

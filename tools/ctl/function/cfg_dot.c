@@ -101,7 +101,7 @@ static void html(FILE *out, const char *text)
 	}
 }
 
-/* The same, no longer than a block is wide: of source the beginning says most. */
+/* The same, no longer than a block is wide: the beginning of a source line says most. */
 static void html_cut(FILE *out, const char *text)
 {
 	_cleanup_free_ char *valid = text_valid_utf8(text);
@@ -143,7 +143,7 @@ static void row_end(FILE *out)
 	fputs("</TD></TR>", out);
 }
 
-/* Cells of their own: a viewer's bold face may be wider than the one measured. */
+/* Uses table cells, since a viewer's bold face may be wider than the one measured. */
 static void print_title(FILE *out, const struct cfg_words *words, double share)
 {
 	fprintf(out, "<TR><TD ALIGN=\"LEFT\"><B>%s</B> </TD><TD ALIGN=\"LEFT\">", words->place);
@@ -184,7 +184,8 @@ static void print_words(FILE *out, const struct cfg_words *words)
 	row_end(out);
 }
 
-/* Ways out of the function have no block to lead to: they stand in the one they leave. */
+/* Edges out of the function have no block to lead to, so they are listed in the block that they
+ * leave. */
 static void print_leaving(FILE *out, const struct cfg *cfg, uint32_t last)
 {
 	for (uint32_t e = cfg->blocks[last].first_edge; e < cfg->blocks[last + 1].first_edge; e++) {
@@ -247,7 +248,7 @@ static void print_block(FILE *out, const struct cfg *cfg, uint32_t block,
 
 /* ---------------------------------------------------------------- edges */
 
-/* How a path's outcomes write it. */
+/* The letter for the edge in a path's outcomes. */
 static const char *letter_of(uint32_t kind)
 {
 	switch (kind) {
@@ -297,7 +298,7 @@ static void print_edge(FILE *out, const struct cfg *cfg, uint32_t e, uint32_t fr
 	fputs("\"];\n", out);
 }
 
-/* Only those between blocks that are shown. What leads to a joined block leads to none. */
+/* Prints only edges between blocks that are shown. No edge leads to a joined block. */
 static void print_edges(FILE *out, const struct cfg *cfg, uint32_t block)
 {
 	uint32_t last = cfg_last_of(cfg, block);

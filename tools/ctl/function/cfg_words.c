@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The words in a block: where it is, its source lines, whom it calls. Lines of other files (what
- * was inlined) are left out, as are those that hold no more than braces.
+ * The text in a block: its place, its source lines, the functions it calls. Lines of other files
+ * (inlined code) are left out, as are lines of nothing but braces.
  */
 #include <linux/perf_event.h>
 #include <ctype.h>
@@ -92,14 +92,15 @@ static void add_lines(struct cfg_words *words, const struct cfg *cfg,
 		if (pathprof_code_line(binary, offset, &file, &line) == 0)
 			add_line(words, binary, file, line, source);
 		else if (offset == code->start && !words->file)
-			return; /* no line information: no use in asking on */
+			return; /* no line information, so further lookups would not help */
 		if (pathprof_code_instruction(binary, offset, text, sizeof(text), &len_bytes) < 0)
 			return;
 		offset += len_bytes;
 	}
 }
 
-/* The callee's name from the graph, or else the instruction's operand. Caller frees. */
+/* The called function's name if the graph has the target, else the operand of the call instruction.
+ * Caller frees. */
 static char *callee_of(const struct cfg *cfg, uint32_t block)
 {
 	const struct pathprof_graph *graph = cfg->target->graph;
@@ -143,7 +144,7 @@ static void add_call(struct cfg_words *words, const struct cfg *cfg, uint32_t bl
 	keep_call(words, callee_of(cfg, block));
 }
 
-/* The line that a compiler's block begins at, and the call that was inlined there. */
+/* Adds the line at which a compiler's block begins, and the call that was inlined there. */
 static void add_counted(struct cfg_words *words, const struct cfg *cfg, uint32_t block,
 			struct source_text *source)
 {

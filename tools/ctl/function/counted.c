@@ -93,7 +93,7 @@ static char *text_of(const struct counted_way *way, struct source_text *source,
 	return text ? text_escape(text + strspn(text, " ")) : NULL;
 }
 
-/* A function that was inlined begins, or another goes on behind it. */
+/* Prints where an inlined function begins, or the function around it goes on. */
 static void print_crossing(FILE *out, const struct pathprof_counted_line *line)
 {
 	_cleanup_free_ char *function = text_escape(line->function);
@@ -174,7 +174,7 @@ static bool is_linkage_label(const struct symbol *symbol, uint64_t start, const 
 	return strcmp(label, word) == 0;
 }
 
-/* Parcels bring no names of counted functions: such a function is found by no name. */
+/* Parcels have no names of counted functions, so such a function is not found by name. */
 static bool is_wanted(const struct search *search, const struct pathprof_path_row *row)
 {
 	struct symbols *symbols = search->query->symbols;

@@ -14,7 +14,7 @@
 #include "target.h"
 
 struct counted_way {
-	struct pathprof_counted *counted; /* whose the lines are */
+	struct pathprof_counted *counted; /* the program whose lines are printed */
 	struct pathprof_code *code;       /* whose sources are shown; NULL: they are not */
 	const struct pathprof_counted_line **lines;
 	size_t cnt;

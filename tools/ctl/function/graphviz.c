@@ -57,7 +57,7 @@ static int spawn(pid_t *ret_pid, int in, int out)
 	return r;
 }
 
-/* What takes long is said to do so, once. */
+/* Waits for the child. After QUIET_MS a note says that it takes long. */
 static int wait_for(pid_t child)
 {
 	_cleanup_close_ int handle = pidfd_open(child, 0);

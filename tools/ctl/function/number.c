@@ -14,7 +14,7 @@ struct runs {
 	struct pathprof_block *list;
 	size_t cnt, room;
 	struct pathprof_block run; /* the one at hand */
-	bool open;                 /* it goes on in the next block */
+	bool open;                 /* `run` goes on in the next block */
 };
 
 static void add_run(struct runs *runs, const struct pathprof_block *run)
@@ -43,7 +43,8 @@ static int unfold(const struct target *target, uint64_t number, struct pathprof_
 	return r;
 }
 
-/* A conditional branch that ends the path by leaving the function is taken: not taken it stays. */
+/* A conditional branch that ends the path by leaving the function is taken: if not taken, it would
+ * stay in the function. */
 static bool is_taken(const struct pathprof_flow_edge *edge)
 {
 	return !edge || edge->kind != PATHPROF_EDGE_NOT_TAKEN;
@@ -125,8 +126,9 @@ struct wanted {
 };
 
 /*
- * By the descriptor: of paths that differ by where their indirect jump led the profile knows no
- * number but the lowest. What runs on into another function has more branches than its part here.
+ * Compares descriptors, since of paths that differ only by the target of their indirect jump the
+ * profile knows only the lowest number. A path that runs on into another function has more branches
+ * than its part here.
  */
 static bool matches(const struct wanted *wanted, const struct pathprof_path_row *row)
 {

@@ -27,21 +27,21 @@ enum numbered {
 	NUMBER_UNKNOWN, /* not asked for, or its code has no graph */
 	NUMBER_NONE,
 	NUMBER_WHOLE,
-	NUMBER_RUNS_ON, /* that of its part in the function it begins in */
+	NUMBER_RUNS_ON, /* the number of its part in the function where it begins */
 };
 
 struct path {
 	struct pathprof_path_row row;
 	struct figures figures;
 	char *binary_name;
-	struct pathprof_code *code; /* NULL: not to be had */
+	struct pathprof_code *code; /* NULL: not available */
 	struct pathprof_error why;
 	struct pathprof_block *blocks;
 	size_t block_cnt, block_room;
 	enum numbered numbered;
 	uint64_t number, of; /* its number, of so many paths */
-	char *function;      /* whose paths these are */
-	bool is_counted;     /* by the program itself: it has lines instead of blocks */
+	char *function;      /* the function of these paths */
+	bool is_counted;     /* counted by the program itself: it has lines instead of blocks */
 	bool has_lines;
 	struct counted_way counted;
 };
@@ -104,7 +104,7 @@ static void take_number(struct path *path, const struct target *target, int r)
 	path->function = ctl_strdup(target->name);
 }
 
-/* Without a graph there is no number, and no harm. */
+/* Without a graph there is no number, which is no error. */
 static void load_number(struct path *path, struct view_query *query,
 			const struct ctl_options *options)
 {
@@ -220,7 +220,7 @@ static const char *letter_of(const struct pathprof_block *block)
 	}
 }
 
-/* The outcomes of a path that no profile gave. Returns how many there are. Caller frees. */
+/* The outcomes of a path that is in no profile. Returns how many there are. Caller frees. */
 static size_t spell_ways(const struct path *path, char **ret_ways)
 {
 	char *ways = ctl_alloc(path->block_cnt + 2);
@@ -235,7 +235,8 @@ static size_t spell_ways(const struct path *path, char **ret_ways)
 	return len;
 }
 
-/* How its branches went: of one that is stored by its row, else by its blocks. Caller frees. */
+/* The outcomes of its branches: from its row if it is stored, else from its blocks. Caller
+ * frees. */
 static size_t ways_of(const struct path *path, char **ret_ways)
 {
 	char ways[TEXT_OUTCOMES_SIZE];

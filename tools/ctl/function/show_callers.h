@@ -10,9 +10,9 @@
 
 #define SHOW_CALLERS_MAX 3
 
-/* A line each; nothing where none is known. What cannot be read is told. */
+/* One line for each chain, nothing if none is known. Errors are printed. */
 void show_callers_print(FILE *out, struct view_query *query, const struct pathprof_path_row *path);
-/* The same, an array of them with all their frames, from the caller outwards. */
+/* The same as an array of chains with all their frames, the nearest caller first. */
 json_t *show_callers_json(struct view_query *query, const struct pathprof_path_row *path);
 
 #endif

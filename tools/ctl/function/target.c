@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which function is meant: see target.h. */
+/* Finding the function that a user means: see target.h. */
 #include "target.h"
 
 #include <errno.h>
@@ -117,7 +117,7 @@ static int keep_binary(void *context, const struct pathprof_binary_row *row)
 	return 0;
 }
 
-/* Those of the selection, heaviest first; else a file that was never profiled. */
+/* Lists the binaries of the selection, heaviest first; or else a file that was never profiled. */
 static int list_candidates(struct search *search)
 {
 	struct pathprof_filter filter = search->query->filter;
@@ -174,7 +174,8 @@ static const struct candidate *candidate_of(const struct search *search,
 	return NULL;
 }
 
-/* By the name under which it is shown: of what was seen to run, the heaviest. */
+/* Compares the name under which the function is shown. Of those seen to run, the heaviest is
+ * taken. */
 static int match_path(void *context, const struct pathprof_path_row *row)
 {
 	struct search *search = context;
@@ -232,7 +233,7 @@ static int match_readable(void *context, const struct pathprof_code_symbol *symb
 	return 1;
 }
 
-/* A name as people write it, of what was not seen to run. */
+/* Finds a name as people write it, among functions not seen to run. */
 static void find_readable(struct search *search, const char *name)
 {
 	for (size_t i = 0; i < search->cnt; i++) {
@@ -246,7 +247,7 @@ static void find_readable(struct search *search, const char *name)
 	}
 }
 
-/* binary_name NULL: any. */
+/* binary_name NULL: any binary. */
 static void find_offset(struct search *search, const char *binary_name)
 {
 	uint64_t vaddr;
@@ -310,7 +311,7 @@ static char *text_of_similar(struct search *search)
 	return text;
 }
 
-/* Numbers that ran are known of a function that programs counted, and no others. */
+/* For a function that counted its paths, only numbers that ran are known. */
 static int fail_to_find_counted(struct search *search, const char *word)
 {
 	struct pathprof_error error = {""};

@@ -14,7 +14,7 @@
 #include "base/table.h"
 
 #define TEXT_BYTES_MAX 4096
-#define NAMES_BYTES    8192 /* of a question: readable ones are longer */
+#define NAMES_BYTES    8192 /* size of a question: readable names are longer */
 
 enum {
 	ASK_NAMES = 1, /* answered as far as there is room */
@@ -31,7 +31,7 @@ static void answer_text(struct pathprof_apart_message *m, const char *text)
 		pathprof_apart_add(m, text, (uint32_t)strnlen(text, TEXT_BYTES_MAX));
 }
 
-/* Both forms of a name, cut where they get too long for a person. */
+/* Adds both forms of a name, cut where they are too long for people. Returns false without room. */
 static bool answer_name(struct pathprof_apart_message *m, const char *name)
 {
 	struct readable readable;
@@ -103,7 +103,7 @@ static bool ask(int fd)
 
 /* ---------------------------------------------------------------- names */
 
-/* Names that were answered, and what each is in readable form. */
+/* The names that were answered, and their readable forms. */
 static struct pp_texts names;
 static struct readable *readable_names;
 static uint32_t readable_room;
@@ -131,7 +131,7 @@ static void keep(const char *name, const char *brief, const char *full)
 static const char *asked[NAMES_BYTES];
 static size_t asked_cnt;
 
-/* A question about some of the cnt names; how many of them are done with then. */
+/* Asks about some of the cnt names. Returns how many of them are done then. */
 static size_t put_names(const char *const *of, size_t cnt)
 {
 	size_t i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Release at the end of the scope of what pathprofctl alone owns, and memory that is there or ends
- * the program: a command line tool has nothing better to do without it.
+ * Release at the end of a scope for pathprofctl's own types, and allocation that ends the program
+ * on failure, since a command line tool has nothing better to do without memory.
  */
 #ifndef CTL_CLEANUP_H
 #define CTL_CLEANUP_H

@@ -5,7 +5,8 @@
 
 #include <stdio.h>
 
-/* The words that this verb prints, below what it printed. Nothing for a verb without any. */
+/* Prints the words that this verb's output has, with their meaning. Prints nothing for a verb
+ * without any. */
 void glossary_print(FILE *out, const char *verb);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Kinds of windows: figures of different kinds mean different things (docs/shares.md), so of a
- * selection that holds several only the newest kind is used, and that is said.
+ * selection with several kinds only the newest is used, and a note says so.
  */
 #ifndef CTL_KINDS_H
 #define CTL_KINDS_H
@@ -19,9 +19,9 @@ struct kinds {
  */
 int kinds_choose(struct kinds *ret_kinds, struct pathprof_store *store,
 		 struct pathprof_filter *filter, struct pathprof_error *error);
-/* Says what was left out, and why; nothing when nothing was. */
+/* Reports which kinds were left out, and why; nothing if none were. */
 void kinds_tell(const struct kinds *kinds);
-/* Both; CTL_OK, or said. ret_kinds: NULL or what was chosen. */
+/* Does both. Returns CTL_OK, or a status after a message. ret_kinds: NULL, or the choice. */
 int kinds_settle(struct pathprof_store *store, struct pathprof_filter *filter,
 		 struct kinds *ret_kinds);
 

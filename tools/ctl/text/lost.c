@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Samples that are missing: see lost.h. */
+/* Lost samples: see lost.h. */
 #include "lost.h"
 
 #include <inttypes.h>

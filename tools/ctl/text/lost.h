@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Samples that were taken, and lost because pathprofd did not read them in time: of a window its
- * drops `queue-full`. Figures are of the other samples, so whoever prints figures says how many are
- * missing once that is more than a hundredth.
+ * Samples that were lost because pathprofd did not read them in time: the drops `queue-full` of a
+ * window. Figures are of the other samples, so commands that print figures report the loss if it is
+ * more than a hundredth.
  */
 #ifndef CTL_LOST_H
 #define CTL_LOST_H
@@ -19,9 +19,9 @@ struct lost {
 
 /* Adds a window. */
 void lost_add(struct lost *sum, const struct pathprof_totals *window);
-/* Part of all samples; 0 where it is a hundredth at most, of which nothing is said. */
+/* The lost part of all samples; 0 if at most a hundredth, which is not reported. */
 double lost_share(const struct lost *lost);
-/* "8220 samples (29.1%) were lost, for ..."; "" where nothing is said. Returns text. */
+/* "8220 samples (29.1%) were lost, for ..."; "" if that is not reported. Returns text. */
 const char *lost_text(char *text, size_t text_size, const struct lost *lost);
 
 #endif

@@ -23,7 +23,7 @@
 
 struct place {
 	int directory; /* O_PATH */
-	char *name;    /* in it; "." for the directory itself */
+	char *name;    /* name in the directory; "." for the directory itself */
 	int own;       /* the descriptor of this process that it stands for, else -1 */
 };
 
@@ -34,7 +34,7 @@ static void release(struct place *place)
 	free(place->name);
 }
 
-/* Goes on to path, which is relative to the place's directory. */
+/* Follows path, which is relative to the place's directory. */
 static int go(struct place *place, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -141,7 +141,7 @@ static void end_by(int signal)
 	raise(signal); /* SA_RESETHAND: it ends the process now */
 }
 
-/* Signals that would end the process; what somebody ignores or handles stays so. */
+/* Handles signals that would end the process, unless they are ignored or handled already. */
 static void remove_at_end(struct output *output)
 {
 	static const int fatal[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGXFSZ};
@@ -190,7 +190,7 @@ static int open_draft(struct output *output, struct place *place, const struct s
 	place->directory = -1;
 	place->name = NULL;
 	remove_at_end(output);
-	/* Until its owner is right nobody else reads it. */
+	/* Until its owner is set, nobody else may read it. */
 	output->fd = openat(output->directory, output->draft,
 			    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, old ? 0600 : 0666);
 	if (output->fd < 0)
@@ -212,7 +212,7 @@ static int open_draft(struct output *output, struct place *place, const struct s
 /* Opening a pipe without a reader waits for one. */
 static int open_there(struct output *output, const struct place *place, mode_t kind)
 {
-	/* Only a link of /proc is still a link. */
+	/* find() has followed all links but those of /proc, which openat() must follow. */
 	int how = S_ISLNK(kind) ? O_TRUNC : O_NOFOLLOW;
 
 	pathprof_foreign_tell(""); /* that wait is for none of the files read before */

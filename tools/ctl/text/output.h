@@ -36,7 +36,7 @@ struct output {
 	char *name;    /* in the directory */
 	char draft[32];
 	int fd;
-	int code; /* of the first write that failed, a negative errno; else 0 */
+	int code; /* negative errno of the first write that failed, else 0 */
 };
 
 /*
@@ -51,7 +51,7 @@ int output_begin(struct output *ret_output, const char *path, struct pathprof_er
  */
 int output_end(struct output *output, int result, struct pathprof_error *error);
 
-/* Whether what is written to path comes out of standard output. path may be NULL: false. */
+/* Whether output to path goes to standard output. path may be NULL: false. */
 bool output_is_stdout(const char *path);
 
 #endif

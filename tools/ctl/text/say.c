@@ -60,7 +60,7 @@ int ctl_fail_error(const char *where, int code, const struct pathprof_error *err
 {
 	if (error && error->text[0])
 		return ctl_fail("%s", error->text);
-	/* why it is gone was said when it went */
+	/* the reason was printed when that process died */
 	if (code == -EOWNERDEAD)
 		return ctl_fail("%s: the process that read the file is gone", where);
 	return ctl_fail("%s: %s", where, strerror(-code));

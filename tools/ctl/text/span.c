@@ -14,7 +14,7 @@ static int newest_end(void *context, const struct pathprof_window_row *row)
 	return 0;
 }
 
-/* The end of the newest window that ends after since_ns, 0: there is none. */
+/* The end of the newest window that ends after since_ns; 0 if there is none. */
 static int64_t newest_since(struct pathprof_store *store, int64_t since_ns)
 {
 	const struct pathprof_filter filter = {.since_ns = since_ns};
@@ -31,7 +31,7 @@ int64_t span_end_ns(struct pathprof_store *store, int64_t length_ns, bool *ret_p
 	*ret_past = false;
 	if (end_ns)
 		return end_ns < now_ns ? end_ns : now_ns;
-	/* Further back each time, so that not all windows of a long life are read. */
+	/* Searches further back each time, so that not all windows of a long database are read. */
 	while (!end_ns && looked_ns < now_ns / 4) {
 		looked_ns *= 4;
 		end_ns = newest_since(store, now_ns - looked_ns);

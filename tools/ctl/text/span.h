@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where "the last five minutes" end, of a database that may be a recording of last week. */
+/* The end of "the last five minutes", in a database that may be a recording of last week. */
 #ifndef CTL_SPAN_H
 #define CTL_SPAN_H
 

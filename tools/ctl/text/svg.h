@@ -41,7 +41,7 @@ void svg_shape(struct svg *svg, const struct svg_point *points, size_t cnt, bool
 /* CTL_OK, or said. */
 int svg_end(struct svg *svg);
 
-/* Where the verb's listing goes: standard error when --svg has standard output. */
+/* The stream for the verb's listing: standard error if --svg writes to standard output. */
 FILE *svg_listing(const struct ctl_options *options);
 
 #endif

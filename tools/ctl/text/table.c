@@ -12,8 +12,8 @@
 #define GAP 2 /* blanks between columns */
 
 /*
- * A name says little below the first width: rather leave a column out. Below the second it says
- * nothing.
+ * Widths of a shrunk name. Below the first it says little, and a column is left out instead. Below
+ * the second it says nothing.
  */
 #define SHRINK_SOFT 24
 #define SHRINK_HARD 12

@@ -42,21 +42,21 @@ struct table {
 	size_t column_cnt;
 	struct table_cell *cells; /* row by row */
 	size_t cell_cnt, cell_room;
-	int64_t *keys; /* one a row: what the row is about */
+	int64_t *keys; /* one for each row: its subject */
 	size_t row_cnt, row_room;
 	unsigned int widths[TABLE_COLUMNS_MAX]; /* 0: left out; set by table_layout */
 };
 
 void table_init(struct table *table, const struct table_column *columns, size_t column_cnt);
 void table_release(struct table *table);
-/* Other columns, from malloc: the table's from now on. It has no rows yet. */
+/* Other columns, from malloc, which the table takes over. It must have no rows yet. */
 void table_set_columns(struct table *table, struct table_column *columns, size_t column_cnt);
 /* Starts a row; exactly column_cnt table_cell calls follow. */
 void table_row(struct table *table, int64_t key);
 void table_cell(struct table *table, enum ctl_style style, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Only the rows of which some cell has the word in it, whatever its case, stay. */
+/* Keeps only the rows with the word in some cell, whatever its case. */
 void table_keep(struct table *table, const char *word);
 /* Sets the widths for a line of at most width columns (0: no bound). */
 void table_layout(struct table *table, unsigned int width);

@@ -18,8 +18,8 @@ static const char *const sequences[CTL_STYLE_CNT] = {
 	[CTL_GOOD] = "\033[32m",
 };
 
-#define TERMINAL_WIDTH 80  /* of one that does not know its own */
-#define PIPE_WIDTH     120 /* what still reads well in a file or a mail */
+#define TERMINAL_WIDTH 80  /* for a terminal that does not know its own */
+#define PIPE_WIDTH     120 /* a width that reads well in a file or a mail */
 
 static unsigned int terminal_width(int fd)
 {

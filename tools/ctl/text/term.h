@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the output can show: width, character set, colour. Set once per output by ctl_term_init.
+ * The properties of the output: width, character set, colour. Set once per output by ctl_term_init.
  */
 #ifndef CTL_TERM_H
 #define CTL_TERM_H

@@ -135,7 +135,7 @@ static size_t head_len(const char *text, unsigned int width)
 	return at;
 }
 
-/* Stands for what is left out. */
+/* The mark for a part left out. */
 static const char *gap_text(void)
 {
 	return ctl_term.utf8 ? "\xe2\x80\xa6" : "..";

@@ -15,21 +15,21 @@
 /* Bytes of the UTF-8 character at text (terminated), 0 when it is none. */
 unsigned int text_decode(const char *text, uint32_t *ret_code_point);
 /*
- * What a terminal cannot be harmed or fooled by: control, format and direction characters and
- * invalid bytes become \xNN; so does everything beyond ASCII without a UTF-8 terminal. Caller
- * frees.
+ * Escapes text so that it cannot harm a terminal or deceive its reader: control, format and
+ * direction characters and invalid bytes become \xNN; so does everything beyond ASCII without a
+ * UTF-8 terminal. Caller frees.
  */
 char *text_escape(const char *text);
 /* Invalid bytes become U+FFFD. Caller frees. */
 char *text_valid_utf8(const char *text);
 /* Columns that escaped text takes. */
 unsigned int text_width(const char *text);
-/* At most width columns of escaped text, the middle left out where it is longer. Caller frees. */
+/* At most width columns of escaped text. If it is longer, the middle is left out. Caller frees. */
 char *text_shorten(const char *text, unsigned int width);
 /*
- * The same of a list with ", " between its entries: whole ones from its beginning, for the middle
- * of two is none of them. Where the first has no room, only the mark of what is left out. Caller
- * frees.
+ * The same for a list with ", " between its entries: whole entries from its beginning, since the
+ * middle of two entries says nothing. If the first has no room, only the mark for a part left out.
+ * Caller frees.
  */
 char *text_shorten_list(const char *text, unsigned int width);
 
@@ -46,7 +46,7 @@ char *text_time(char *out, size_t size, int64_t ns);
 const char *text_base_name(const char *path);
 /* MPX and CET put a word in front: "bnd call", "notrack call". A jump may lead to "call_me". */
 bool text_is_call(const char *instruction);
-/* "[gzip]": of its code in no function that is known. The caller frees it. */
+/* "[gzip]": the binary's code in no known function. Caller frees. */
 char *text_nameless(const char *path);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What systemd says of a unit of pathprof's, by systemctl(1) show. Members are NULL or 0 where it
- * says nothing.
+ * The state of one of pathprof's units, from systemctl(1) show. Members are NULL or 0 if systemctl
+ * does not print them.
  */
 #ifndef CTL_UNIT_H
 #define CTL_UNIT_H
@@ -16,14 +16,14 @@ struct unit {
 	long pid, restarts;
 };
 
-/* Whether systemd answers. The caller releases *ret_unit either way. */
+/* Returns whether systemd answers. The caller releases *ret_unit either way. */
 bool unit_read(struct unit *ret_unit, const char *name);
 void unit_release(struct unit *unit);
 
-/* It comes up for the first time: nothing has ended yet. */
+/* Whether it starts for the first time: nothing has ended yet. */
 bool unit_is_starting(const struct unit *unit);
-/* Of one that is not active: what it is instead, and what it said last with how it ended. The
- * latter is the caller's to free. */
+/* For a unit that is not active: its state; and its last line with how it ended, which the caller
+ * frees. */
 const char *unit_down(const struct unit *unit);
 char *unit_last_words(const struct unit *unit);
 

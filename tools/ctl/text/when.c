@@ -53,7 +53,7 @@ static int to_ns(time_t seconds, int64_t *ret_ns)
 	return __builtin_mul_overflow(seconds, NS_PER_S, ret_ns) ? -ERANGE : 0;
 }
 
-/* Midnight of the day `days` after the one of now. */
+/* Midnight at the beginning of the day `days` after today. */
 static int day(int64_t now_ns, int days, int64_t *ret_ns)
 {
 	time_t now_s = (time_t)(now_ns / NS_PER_S);
@@ -136,7 +136,7 @@ static bool take_word(const char **text, const char *word)
 	return true;
 }
 
-/* The day that now lies in, which is not the same everywhere. */
+/* Today's date, which differs between time zones. */
 static bool take_today(int64_t now_ns, bool utc, struct tm *tm)
 {
 	time_t now_s = (time_t)(now_ns / NS_PER_S);
@@ -176,13 +176,14 @@ static int calendar(const char *text, int64_t now_ns, int64_t *ret_ns)
 	return to_ns(utc ? timegm(&tm) : mktime(&tm), ret_ns);
 }
 
-/* Seconds, of which a part may stand behind the point. */
+/* Seconds, with or without a fraction. */
 static int epoch(const char *text, int64_t *ret_ns)
 {
 	return text[strspn(text, "0123456789.")] ? -EINVAL : when_parse_span(text, ret_ns);
 }
 
-/* How much of text stands before the word it ends with; 0: it does not, or nothing does. */
+/* The length of text before the word at its end; 0: it does not end with that, or nothing is before
+ * it. */
 static size_t before_end(const char *text, const char *end)
 {
 	size_t len = strlen(text), end_len = strlen(end);

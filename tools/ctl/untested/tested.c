@@ -28,15 +28,15 @@ static int refuse(const struct reading *reading, const struct pathprof_window_ro
 			     reading->file, row->id, source ? source : "unknown");
 }
 
-/* A program that counted itself has every path in a window without bursts; samples come with them.
- */
+/* A program's own counts have every path, in a window without bursts; windows of samples have
+ * bursts. */
 static bool is_counted(const struct pathprof_window_row *row)
 {
 	return row->source == PATHPROF_SOURCE_IMPORT && row->basis == PATHPROF_BASIS_BRANCHES &&
 	       !row->totals.bursts && row->totals.paths;
 }
 
-/* Newest first. */
+/* Called with the newest first. */
 static int take_run(void *context, const struct pathprof_window_row *row)
 {
 	const struct reading *reading = context;

@@ -18,7 +18,7 @@
 struct tested_run {
 	int64_t window, begin_ns, end_ns;
 	uint64_t count;   /* paths that ended */
-	uint64_t lost;    /* what found no room: the run is not whole */
+	uint64_t lost;    /* executions that found no room: the run is not whole */
 	uint64_t nowhere; /* paths of code without a file */
 	char *command;    /* "": not known */
 };
@@ -27,14 +27,14 @@ struct tested {
 	struct pathprof_store *store;
 	struct tested_run *runs; /* oldest first */
 	size_t run_cnt, run_room;
-	bool counted; /* by programs themselves: its paths are the compiler's, by number */
+	bool counted; /* counted by programs themselves: its paths are the compiler's, by number */
 };
 
 /* -EINVAL: it is no tested set, or an empty one. -errno. error filled. */
 int tested_open(struct tested *ret_tested, const char *file, struct pathprof_error *error);
 void tested_release(struct tested *tested);
 
-/* A path that ran is one word of these, whatever its count. */
+/* The key of a path that ran, whatever its count. */
 struct tested_key {
 	uint64_t start;
 	uint32_t binary; /* the caller's number of its build-id */

@@ -38,7 +38,8 @@ const char *untested_direction_name(enum untested_direction direction)
 
 /* ---------------------------------------------------------------- departures */
 
-/* blocks[cnt]: those that the unit runs through, one a branch of it and perhaps a last one. */
+/* blocks[cnt]: the blocks that the unit runs through, one for each of its branches and perhaps a
+ * last one. */
 static enum untested_kind kind_of(const struct untested_work *w, uint32_t binary,
 				  const struct pathprof_block *blocks, uint32_t cnt, bool begins)
 {
@@ -73,7 +74,7 @@ int untested_depart(struct untested_work *w, const struct untested_item *unit,
 	return 0;
 }
 
-/* The kind by outcomes alone, where code is not to be had, or does not have such a path. */
+/* The kind by outcomes alone, if the code is not available, or has no such path. */
 static enum untested_kind kind_without_blocks(const struct untested_work *w,
 					      const struct tested_key *key, int32_t same)
 {
@@ -98,7 +99,7 @@ uint64_t untested_entry_of(const struct untested_work *w, const struct tested_ke
 									     : key->start;
 }
 
-/* way NULL: not to be had. */
+/* way NULL: not available. */
 static int judge(struct untested_work *w, const struct untested_item *unit,
 		 const struct untested_way *way)
 {
@@ -136,14 +137,14 @@ double untested_looks(uint64_t samples, double squares)
 	return fmax(1, (double)samples * (double)samples / squares);
 }
 
-/* Behind its key. */
+/* Stored behind the key. */
 static struct untested_item *unit_at(const struct untested_work *w, uint32_t index)
 {
 	return (struct untested_item *)(void *)((uint8_t *)pp_keyed_item(&w->units, index) +
 						w->units.key_bytes);
 }
 
-/* A unit of the selection comes up; the same may come up again. */
+/* Adds a unit of the selection, which may have been added before. */
 int untested_add(struct untested_work *w, const void *key, const struct untested_item *part,
 		 struct untested_item **ret_unit)
 {
@@ -273,7 +274,7 @@ static int count_piece(void *context, const struct pathprof_piece_row *row)
 	return 1;
 }
 
-/* Runs that were counted have their pieces; of samples they are cut out of the paths. */
+/* Runs that were counted have their pieces; for samples, pieces are cut out of the paths. */
 static int load_selection(struct untested_work *w, struct pathprof_store *store,
 			  const struct pathprof_filter *filter, struct pathprof_error *error)
 {

@@ -4,9 +4,9 @@
  * by where they leave the tested ones.
  *
  * A path is compared by build-id, start, length and outcomes; of a build that no test ran, by what
- * tests ran of another build of the same name (untested_builds.c). Where it is not in the set, the
- * tested paths of the same start are a trie of outcomes: it departs at the branch at which it
- * leaves that. Code tells what kind of thing is new:
+ * tests ran of another build of the same name (untested_builds.c). The tested paths of the same
+ * start form a trie of outcomes: a path that is not in the set departs at the branch at which it
+ * leaves the trie. The code shows what kind of thing is new:
  *
  *     new code      a block that no tested path ran through
  *     new edge      a branch that no tested path took that way
@@ -45,7 +45,7 @@ enum untested_kind {
 	UNTESTED_NEW_EDGE,
 	UNTESTED_NEW_ENTRY,
 	UNTESTED_COMBINATION,
-	UNTESTED_UNREAD, /* its code is not to be had */
+	UNTESTED_UNREAD, /* its code is not available */
 };
 /* For people and JSON: "new code", ... */
 const char *untested_kind_name(enum untested_kind kind);
@@ -55,7 +55,7 @@ enum untested_direction {
 	UNTESTED_TAKEN,
 	UNTESTED_ENTRY,  /* where it begins */
 	UNTESTED_CALL,   /* a call that led elsewhere in tests */
-	UNTESTED_RETURN, /* back to a place where tests did not come back from there */
+	UNTESTED_RETURN, /* a return to a place to which tests did not return from there */
 };
 const char *untested_direction_name(enum untested_direction direction);
 
@@ -67,7 +67,7 @@ struct untested_departure {
 			       made or is returned from */
 	uint32_t kind;      /* enum untested_kind */
 	uint32_t reserved;
-	/* what follows is no key */
+	/* the following members are not part of the key */
 	double weight, heaviest;
 	uint64_t samples, path_cnt;
 	int64_t path_id; /* of the heaviest; 0: it has none */
@@ -75,8 +75,8 @@ struct untested_departure {
 
 struct untested_settings {
 	enum untested_unit unit;
-	uint32_t min_bursts; /* that saw a path, for it to be believed; 0, 1: any */
-	bool all_binaries;   /* libc and others of which the processor chooses variants, too */
+	uint32_t min_bursts; /* the fewest that must have seen a path; 0, 1: any */
+	bool all_binaries;   /* also libc and others that choose variants by the processor */
 	uint64_t bursts;     /* of the selection; 0: it was counted, not sampled */
 	const struct ctl_options *options; /* where graphs are kept */
 };
@@ -84,7 +84,7 @@ struct untested_settings {
 struct untested_binary {
 	struct pathprof_build_id id;
 	char *name;
-	uint64_t tested_cnt; /* units of the set */
+	uint64_t tested_cnt; /* its units in the tested set */
 	bool has_run; /* the selection has something of it that is compared; of a segment the first
 			 piece */
 	/*
@@ -93,7 +93,7 @@ struct untested_binary {
 	 * (pathprof/match.h).
 	 */
 	bool is_other;
-	bool is_matched;            /* a build that tests ran, and another is compared with it */
+	bool is_matched;            /* tests ran this build, and another is compared with it */
 	double compared, unmatched; /* of another build: weight of paths, and of those in other
 				       functions */
 };
@@ -109,12 +109,12 @@ struct untested {
 	struct pathprof_error
 		why;     /* of a build whose code is not to be had, and was needed; or "" */
 	double unread;   /* of these, weight of paths that could not be cut into pieces */
-	double doubtful; /* weight of untested paths that too few bursts saw */
-	/* Windows that do not know their segments are not compared. */
+	double doubtful; /* weight of untested paths seen by too few bursts */
+	/* Windows without segments are not compared. */
 	struct {
 		uint64_t known, unknown; /* windows */
-		int64_t first, last;     /* ids of the unknown */
-		uint64_t lost;           /* segments of the known that found no room */
+		int64_t first, last;     /* ids of windows without segments */
+		uint64_t lost;           /* segments of the other windows that found no room */
 	} windows;
 	struct pathprof_unseen unseen;
 	struct untested_departure *departures; /* heaviest first */
@@ -135,13 +135,13 @@ struct untested_ran {
 	uint32_t binary; /* index */
 	struct pathprof_block block;
 	bool is_conditional;  /* a conditional branch ends it */
-	uint64_t tested_from; /* tested paths ran what is from here on; its end: nothing of it */
-	bool is_tested_way;   /* and left it this way */
+	uint64_t tested_from; /* tested paths ran it from here on; its end: none of it */
+	bool is_tested_way;   /* and tested paths left it this way */
 };
 typedef int untested_ran_fn(void *context, const struct untested_ran *ran);
 /*
- * Each block of each path of the selection whose code is to be had; the unit is UNTESTED_PATH.
- * -errno, or what fn returned that is not 0.
+ * Calls fn for each block of each path of the selection with available code. The unit is
+ * UNTESTED_PATH. Returns -errno, or the result of fn that is not 0.
  */
 int untested_each_block(const struct untested *untested, untested_ran_fn *fn, void *context);
 
@@ -152,9 +152,8 @@ int untested_each_block(const struct untested *untested, untested_ran_fn *fn, vo
 typedef int untested_tested_fn(void *context, const struct tested_key *key, bool has_run);
 int untested_each_tested(const struct untested *untested, untested_tested_fn *fn, void *context);
 
-/* Names of a binary's functions that hold in every build; NULL: its code is not to be had, or has
- * no graph.
- */
+/* The names of a binary's functions that hold in every build. NULL: its code is not available, or
+ * has no graph. */
 struct untested_names {
 	struct pathprof_graph *graph;
 	struct pathprof_matcher *matcher;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Builds that no test ran, of programs of which tests ran another build: see untested_work.h. What
- * tests ran of functions that both builds have in the same shape is in the set as if it had been
- * run of this one, so all that follows, down to the line of a departure, is said in its own places.
+ * Builds that no test ran, of programs of which tests ran another build: see untested_work.h. Units
+ * that tests ran in functions that both builds have in the same shape are put into the set as if
+ * this build had run, so all results, down to the line of a departure, have this build's places.
  *
- * Functions of one name and shape (static ones of two files) are not told apart: what tests ran of
- * one of them counts for all.
+ * Functions of one name and shape (static ones of two files) are not told apart: tests of one of
+ * them count for all.
  */
 #include "untested_work.h"
 
@@ -113,7 +113,7 @@ static int move_keys(struct moving *m, struct pp_keyed *keys)
 	return r;
 }
 
-/* A segment's two pieces, of which one may lie in a binary that is the same. */
+/* Moves the two pieces of a segment, of which one may lie in another binary, and stays. */
 static int move_segment(struct moving *m, const struct untested_segment_key *segment)
 {
 	const bool is_first = segment->first.binary == m->tested;
@@ -158,7 +158,8 @@ static int move_segments(struct moving *m)
 	return r;
 }
 
-/* Paths and pieces as well where they are not the unit: they say which code was tested. */
+/* Paths and pieces are moved even if they are not the unit, since they say which code was
+ * tested. */
 static int move_all(struct untested_work *w, uint32_t tested, uint32_t other)
 {
 	const struct untested_names *from = untested_names(w->u, tested);
@@ -212,7 +213,7 @@ static bool has_name(const struct untested_binary *tested, const char *name, boo
 		     : !strcmp(text_base_name(tested->name), text_base_name(name));
 }
 
-/* By all builds of that path; where tests ran none of it, by those of that file name. */
+/* Takes all builds of that path; if tests ran none of it, those of the same file name. */
 static int match_build(struct untested_work *w, const struct untested_binary *build,
 		       uint32_t tested_cnt)
 {
@@ -301,7 +302,7 @@ bool untested_builds_same(struct untested_work *w, const struct tested_key *key)
 		return true;
 	if (!is_same(w, key->binary, key->start))
 		return false;
-	/* A path may leave its function by a jump, for one that changed. */
+	/* A path may jump from its function into one that changed. */
 	if (untested_code_walk(w, key, &way))
 		for (uint32_t i = 0; i < way.cnt; i++)
 			if (!is_same(w, key->binary, way.blocks[i].start))

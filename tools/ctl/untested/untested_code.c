@@ -18,7 +18,7 @@ static int take_block(void *context, const struct pathprof_block *block)
 	return 0;
 }
 
-/* false: the code is not to be had, or does not have that path. */
+/* Returns false if the code is not available, or does not have that path. */
 bool untested_code_walk(const struct untested_work *w, const struct tested_key *key,
 			struct untested_way *ret_way)
 {

@@ -15,7 +15,7 @@
 #define LINES_MAX        (1u << 26)
 #define INSTRUCTION_SIZE 256
 
-/* A line of which an instruction ran. What is before is_tested is its key. */
+/* A line with an instruction that ran. The members before is_tested are its key. */
 struct line {
 	const char *file; /* the code's; equal names may lie in several places */
 	uint64_t number;
@@ -24,7 +24,7 @@ struct line {
 
 /* A branch that ran, and the ways it went, by untested_direction: not taken, taken. */
 struct branch {
-	uint64_t end; /* of its block, and so behind the branch */
+	uint64_t end; /* end of its block, hence behind the branch */
 	uint64_t binary;
 	const char *file;
 	uint64_t number;
@@ -65,8 +65,8 @@ static int add_branch(struct lcov *lcov, const struct untested_ran *ran, const c
 }
 
 /*
- * The lines of its instructions; of code without any nothing. A block that tests entered in its
- * middle has tested instructions behind untested ones.
+ * Adds the lines of the block's instructions, or nothing for code without lines. A block that tests
+ * entered in its middle has tested instructions behind untested ones.
  */
 static int take_block(void *context, const struct untested_ran *ran)
 {
@@ -112,7 +112,7 @@ static int compare_branches(const void *a, const void *b)
 	return order ? order : (x->end > y->end) - (x->end < y->end);
 }
 
-/* The rows of one file from at on; *ret_next is the first of the next. */
+/* Prints the rows of one file from at on. *ret_next is the first of the next file. */
 static void print_lines(const struct line *lines, uint32_t cnt, uint32_t at, uint32_t *ret_next)
 {
 	const char *file = lines[at].file;

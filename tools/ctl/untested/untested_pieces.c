@@ -6,7 +6,8 @@
 
 #define INSTRUCTION_SIZE 256
 
-/* true: *at is behind the next call of a block. What was walked through can be read again. */
+/* Returns true if *at is behind the next call of a block. Code that was walked can be read
+ * again. */
 static bool behind_call(struct pathprof_code *code, uint64_t *at, uint64_t end)
 {
 	char text[INSTRUCTION_SIZE];
@@ -29,7 +30,7 @@ struct cutting {
 	uint64_t start;
 	uint32_t first; /* branch of the path, and block */
 	bool is_fresh;
-	bool is_tested; /* all of the path, and so all of its pieces */
+	bool is_tested; /* the whole path, hence all of its pieces */
 };
 
 int untested_pieces_settle(struct untested_work *w, struct untested_item *unit,
@@ -41,7 +42,7 @@ int untested_pieces_settle(struct untested_work *w, struct untested_item *unit,
 			       untested_code_walk_piece(w, &part->key, &way) ? &way : NULL);
 }
 
-/* Up to branch `end` of the path. */
+/* Ends the piece before branch `end` of the path. */
 static int end_piece(const struct cutting *c, uint32_t end)
 {
 	uint32_t length = end - c->first;
@@ -59,9 +60,9 @@ static int end_piece(const struct cutting *c, uint32_t end)
 }
 
 /*
- * A piece that began behind a call and ended with the path's 32nd branch is none: it goes on in the
- * tested set. Nor is the first of a path that begins behind another's 32nd branch; of those that
- * were tested whole nothing is asked.
+ * A piece that began behind a call and ended with the path's 32nd branch is not counted, since it
+ * goes on in the tested set. Nor is the first piece of a path that begins behind another's 32nd
+ * branch. Pieces of paths that were tested whole are not looked up.
  */
 int untested_pieces_cut(struct untested_work *w, const struct untested_item *path,
 			const struct untested_way *way)

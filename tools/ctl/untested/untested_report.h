@@ -19,7 +19,7 @@ struct untested_report {
 	struct untested *untested;
 };
 
-/* The departure's part of all that runs in the binaries compared. */
+/* The departure's share of all that runs in the binaries compared. */
 double untested_report_share(const struct untested_report *report,
 			     const struct untested_departure *d);
 const struct symbol *untested_report_function(const struct untested_report *report,
@@ -27,7 +27,7 @@ const struct symbol *untested_report_function(const struct untested_report *repo
 /* The source line of a departure. -ENOENT: not known. *ret_file is the code's. */
 int untested_report_line(const struct untested_report *report, const struct untested_departure *d,
 			 const char **ret_file, int *ret_line);
-/* The rows that are shown of so many: as the user says, or 20 in text, all in JSON and SARIF. */
+/* How many of so many rows are shown: as the user says, else 20 in text, all in JSON and SARIF. */
 size_t untested_limit(const struct untested_report *report, size_t cnt);
 /* Two lines of text: how much was tested, and how much ran. */
 void untested_print_sets(const struct untested_report *report);

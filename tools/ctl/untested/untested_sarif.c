@@ -66,7 +66,8 @@ static json_t *driver_json(void)
 
 /* ---------------------------------------------------------------- fingerprints */
 
-/* By function, shape, block and direction; of code without names by its place in the build. */
+/* A fingerprint of function, shape, block and direction; for code without names, of its place in
+ * the build. */
 static char *fingerprint(const struct untested_report *report, const struct untested_departure *d)
 {
 	const struct untested_names *names = untested_names(report->untested, d->binary);

@@ -25,11 +25,11 @@ struct crossing {
 	uint32_t from, to;   /* binaries */
 };
 
-/* One that is being judged. */
+/* A segment that is being judged. */
 struct judging {
 	const struct untested_segment_key *key;
 	struct untested_way first, second;
-	/* The most steps that it has in common with a tested one; -1: none begins there. */
+	/* The most steps in common with a tested segment; -1: none begins there. */
 	int32_t same;
 };
 
@@ -95,7 +95,7 @@ static int32_t find_common(const struct untested_work *w, const struct untested_
 	return most;
 }
 
-/* Finds the way of all tested segments by reading each first piece once. */
+/* Finds the ways of all tested segments, reading each first piece once. */
 static int find_crossings(struct untested_work *w)
 {
 	struct untested_way way = {.cnt = 0};
@@ -129,13 +129,13 @@ static const struct pathprof_block *last_of(const struct untested_way *way)
 	return &way->blocks[way->cnt - 1];
 }
 
-/* It leaves the tested ones with its call or return. */
+/* Whether it leaves the tested segments with its call or return. */
 static bool is_at_crossing(const struct judging *j)
 {
 	return j->same == (int32_t)j->key->first.length;
 }
 
-/* 1: the call or return itself never led there in tests. */
+/* Returns 1 if the call or return itself never led there in tests. */
 static int is_new_crossing(struct untested_work *w, const struct judging *j)
 {
 	const struct crossing crossing = {.end = last_of(&j->first)->end,
@@ -158,7 +158,7 @@ has_new(const struct untested_work *w, const struct tested_key *key, const struc
 	return false;
 }
 
-/* An enum untested_kind, or -errno. */
+/* Returns an enum untested_kind, or -errno. */
 static int kind_of(struct untested_work *w, const struct judging *j)
 {
 	const struct untested_segment_key *key = j->key;
@@ -178,7 +178,7 @@ static int kind_of(struct untested_work *w, const struct judging *j)
 	return r < 0 ? r : r ? UNTESTED_NEW_EDGE : UNTESTED_COMBINATION;
 }
 
-/* In a call, the call; a return is placed in the call that it comes back from. */
+/* A call is placed at itself, a return at the call before its return address. */
 static void place_crossing(const struct judging *j, struct untested_departure *ret_key)
 {
 	if (last_of(&j->first)->kind == PERF_BR_RET) {
@@ -274,7 +274,7 @@ static int take_segment(void *context, const struct pathprof_segment_row *row)
 		return 0;
 	}
 	w->u->binaries[key.first.binary].has_run = true;
-	/* One of both pieces may run in a function that changed. */
+	/* One of the two pieces may run in a function that changed. */
 	part.key = key.second;
 	if (!untested_builds_same(w, &key.first)) {
 		w->u->unmatched += part.weight;
@@ -288,7 +288,7 @@ static int take_segment(void *context, const struct pathprof_segment_row *row)
 	return judge(w, &key, &part);
 }
 
-/* Bursts of windows that know no segments say nothing of them. */
+/* Bursts of windows without segments say nothing about them. */
 static int take_window(void *context, const struct pathprof_window_row *row)
 {
 	struct untested *u = context;

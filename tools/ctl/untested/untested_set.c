@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The tested set, and what of it a path has in common: see untested_work.h. */
+/* The tested set, and the part that a path has in common with it: see untested_work.h. */
 #include "untested_work.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ int untested_set_add_binary(struct untested_work *w, const struct pathprof_build
 	return 0;
 }
 
-/* -ENOENT: the tested set has nothing of that binary, or it is not compared. */
+/* -ENOENT: the tested set has nothing of that binary, or the binary is not compared. */
 int untested_set_find_binary(const struct untested_work *w, const struct pathprof_build_id *id,
 			     const char *name, uint32_t *ret_index)
 {

@@ -15,7 +15,7 @@
 
 #define FUNCTIONS_MAX (1u << 26)
 
-/* A function that tests ran. What is before tested_cnt is its key. */
+/* A function that tests ran. The members before tested_cnt are its key. */
 struct function {
 	uint64_t start; /* file offset */
 	uint64_t binary;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The call chains of what is selected, read from the store and named.
+ * The call chains of the selection, read from the store and named.
  *
  * Workload: some thousand callers and ten thousands of counts, once a command. Everything belongs
  * to the callers but the symbols, which outlive them. One thread.
@@ -44,11 +44,11 @@ int callers_load(struct callers **ret_callers, struct pathprof_store *store,
 /* NULL-safe. */
 void callers_free(struct callers *callers);
 
-/* NULL: none; of a damaged store as well. */
+/* NULL: there is none, or the store is damaged. */
 const struct caller *callers_find(const struct callers *callers, int64_t id);
 /* A store may be damaged: a chain is never followed for ever. */
 #define CALLERS_CHAIN_MAX 256
-/* The caller and those that called it, the outermost last; NULL: none. How many there are. */
+/* The caller and those that called it, the outermost last; none for NULL. Returns how many. */
 size_t callers_chain(const struct callers *callers, const struct caller *caller,
 		     const struct caller *ret_chain[CALLERS_CHAIN_MAX]);
 /* For people; "[not known]". */

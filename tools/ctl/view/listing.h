@@ -32,9 +32,10 @@ struct listing_verb {
 	/* Adds all rows: 0 or a negative errno. */
 	int (*fill)(struct listing *listing, struct pathprof_store *store,
 		    const struct pathprof_filter *filter, struct pathprof_error *error);
-	const char *nothing; /* where there is no row */
+	const char *nothing; /* printed if there is no row */
 };
-/* Opens the database of the options and prints what is there: CTL_OK, or a status, said. */
+/* Opens the database of the options and prints the list. Returns CTL_OK, or a status after a
+ * message. */
 int listing_of_store(const struct listing_verb *verb, const struct ctl_options *options);
 
 #endif

@@ -69,7 +69,7 @@ bool measure_is_nearly_exact(const struct measure *measure)
 	return measure_is_exact(measure) && measure->shared_cnt;
 }
 
-/* Counts of another tool, of which nobody knows whether it sampled. */
+/* Whether these are counts of another tool, which may or may not have sampled. */
 static bool is_of_branches(const struct measure *measure)
 {
 	return measure->kind == PATHPROF_KIND_BRANCHES && !measure->bursts && measure->branches;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the figures of a selection were taken from: windows of one kind, their bursts, and what
- * RUNS take for granted (docs/shares.md). Every verb that prints RUNS says it in these words.
+ * The basis of a selection's figures: windows of one kind, their bursts, and the assumptions behind
+ * RUNS (docs/shares.md). Every verb that prints RUNS states them in these words.
  *
  * Ownership: strings are the caller's. One thread.
  */
@@ -33,9 +33,9 @@ int measure_load(struct measure *ret_measure, struct pathprof_store *store,
 		 const struct pathprof_filter *filter, enum pathprof_window_kind kind,
 		 struct pathprof_error *error);
 
-/* Every path was counted, by its program or a tracer: nothing was sampled, there is no chance. */
+/* Every path was counted, by its program or a tracer, so there is no sampling and no chance. */
 bool measure_is_exact(const struct measure *measure);
-/* Exact counts, of which some may be missing, since threads shared counters. */
+/* Exact counts of which some may be missing, since threads shared counters. */
 bool measure_is_nearly_exact(const struct measure *measure);
 /* RUNS, or SHARE of old windows; NULL: nothing was selected. */
 const char *measure_figure(const struct measure *measure);
@@ -45,8 +45,8 @@ char *measure_bursts(const struct measure *measure);
 const char *measure_caution(const struct measure *measure);
 
 /*
- * Where RUNS take all code to run at one rate of instructions: a share if its code executed half
- * (low) and twice (high) as many instructions a second as the rest. NAN where they do not.
+ * RUNS may assume one rate of instructions for all code. Then this is the share if its code
+ * executed half (low) and twice (high) as many instructions a second as the rest; else NAN.
  */
 struct pathprof_share measure_at_rates(const struct measure *measure, double share);
 

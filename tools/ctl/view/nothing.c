@@ -10,7 +10,7 @@
 #include "../text/text.h"
 #include "base/plural.h"
 
-/* All windows, or those of the times and the kind that are selected. */
+/* The contents of all windows, or of those with the selected times and kind. */
 struct held {
 	uint64_t windows, bursts, branches, paths;
 	bool imported; /* all of them */
@@ -46,7 +46,7 @@ static struct held held_of(struct pathprof_store *store, const struct pathprof_f
 	return held;
 }
 
-/* Which reason to leave a sample out was the most frequent one; PATHPROF_DROP_CNT: none. */
+/* The most frequent reason for which samples were dropped; PATHPROF_DROP_CNT: none. */
 static unsigned int worst_drop(const struct held *held)
 {
 	unsigned int worst = PATHPROF_DROP_CNT;
@@ -108,7 +108,7 @@ static void tell_times(char *text, size_t text_size, const struct held *all)
 		 text_time(end, sizeof(end), all->end_ns));
 }
 
-/* The windows that are looked at, whatever is asked for in them. */
+/* A filter for the windows alone, without its other conditions. */
 static struct pathprof_filter times_of(const struct pathprof_filter *filter)
 {
 	return (struct pathprof_filter){.since_ns = filter->since_ns,

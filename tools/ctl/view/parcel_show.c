@@ -19,7 +19,7 @@ char *parcel_store_text(const uint8_t store[PATHPROF_PARCEL_STORE_BYTES],
 	return text;
 }
 
-/* A window of the part, or all of them as one, as a store would have it. */
+/* A window of the part, or all of them as one, in the form that a store has. */
 static struct pathprof_window_row row_of(const struct pathprof_profile *p, int64_t id,
 					 int64_t begin_ns, int64_t end_ns,
 					 const struct pathprof_totals *totals)

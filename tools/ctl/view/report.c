@@ -56,7 +56,7 @@ static int count_values(void *context, const struct pathprof_value_row *row)
 	return 0;
 }
 
-/* Not the values themselves: they were asked for, a report is not where they are looked for. */
+/* Does not print the values themselves: the report is not the place to look them up. */
 static void print_values(FILE *out, struct pathprof_store *store,
 			 const struct pathprof_filter *filter, const char *db)
 {

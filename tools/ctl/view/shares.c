@@ -53,7 +53,7 @@ static uint32_t add_stratum(struct shares_index *index)
 	return (uint32_t)index->stratum_cnt++;
 }
 
-/* The stratum of the binary's code in no function that is known. */
+/* The stratum of the binary's code that is in no known function. */
 static uint32_t nameless_stratum(struct shares_index *index, uint32_t binary)
 {
 	struct shares_binary *of = &index->shares->binaries[binary];
@@ -116,7 +116,7 @@ static int take_path(void *context, const struct pathprof_path_row *row)
 	uint32_t binary = get_binary(shares, &row->binary_id, row->binary_name);
 
 	ctl_grow(&shares->paths, shares->path_cnt, &index->path_room);
-	/* Until all are there its binary stands for its function. */
+	/* The binary stands for the function until all paths are read. */
 	shares->paths[shares->path_cnt++] = (struct shares_path){.row = *row, .function = binary};
 	add_figures(&shares->paths[shares->path_cnt - 1].figures, row);
 	add_figures(&shares->binaries[binary].figures, row);
@@ -308,7 +308,8 @@ static void add_value(struct pathprof_share *sum, const struct pathprof_share *s
 	sum->value = isnan(sum->value) ? share->value : sum->value + share->value;
 }
 
-/* Sums of paths: of a binary's runs, and of what begins at one place in no known function. */
+/* Sums of paths: the runs of a binary, and those of paths that begin at one place in no known
+ * function. */
 static void sum_paths(struct shares *shares)
 {
 	for (size_t i = 0; i < shares->function_cnt; i++)
@@ -373,7 +374,7 @@ static void take_function_figures(struct shares_index *index)
 	}
 }
 
-/* Code in no known function of which no path was seen is a row without a name. */
+/* Adds a row without a name for code in no known function of which no path was seen. */
 static void add_nameless_row(struct shares_index *index, uint32_t binary)
 {
 	struct shares *shares = index->shares;
@@ -401,7 +402,7 @@ static void take_binary_figures(struct shares_index *index)
 			pathprof_share_of_samples(binary->clock_samples, shares->clock_samples);
 		finish_runs(shares, &binary->figures.runs);
 	}
-	/* From here on functions are not looked for: some rows have no symbol. */
+	/* After this, functions are not searched for: some rows have no symbol. */
 	for (size_t i = 0; i < shares->binary_cnt; i++)
 		if (shares->binaries[i].nameless)
 			add_nameless_row(index, (uint32_t)i);
@@ -423,7 +424,7 @@ static void be_exact(struct pathprof_share *share)
 	share->low = share->high = share->value;
 }
 
-/* Nothing was sampled, so nothing can be off by chance. */
+/* Nothing was sampled, so the figures have no error of chance. */
 static void drop_chance(struct shares *shares)
 {
 	for (size_t i = 0; i < shares->path_cnt; i++)
@@ -441,7 +442,7 @@ static int work_out(struct shares_index *index, struct pathprof_error *error)
 	uint32_t nowhere;
 	int r;
 
-	/* Code in no file is a function too, of which nothing is seen. */
+	/* Code outside of files is a function too, of which no path is seen. */
 	nowhere = add_stratum(index);
 	index->strata[nowhere].clock_samples = shares->unknown_samples;
 	fill_inputs(index);

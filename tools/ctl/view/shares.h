@@ -77,7 +77,7 @@ struct shares {
 };
 
 /*
- * Reads what the filter selects, all of one kind; its limit is ignored. -errno, error filled. The
+ * Reads the filter's selection, all of one kind; its limit is ignored. -errno, error filled. The
  * caller frees *ret_shares.
  */
 int shares_load(struct shares **ret_shares, struct pathprof_store *store, struct symbols *symbols,
@@ -91,15 +91,15 @@ struct shares_pathless {
 	double kernel, code; /* NAN: no clock ran */
 };
 struct shares_pathless shares_pathless(const struct shares *shares);
-/* NULL: not among them. */
+/* NULL if it is not among them. */
 const struct shares_path *shares_find_path(const struct shares *shares, int64_t id);
 const struct shares_binary *shares_find_binary(const struct shares *shares,
 					       const struct pathprof_build_id *id);
-/* The figures of a row that has so many clock samples and nothing else. */
+/* The figures of a row that has so many clock samples and no paths. */
 struct figures shares_of_samples(const struct shares *shares, uint64_t samples);
 
 /*
- * How far a share may be off: the 95 % score interval of a proportion (E. B. Wilson, "Probable
+ * The possible error of a share: the 95 % score interval of a proportion (E. B. Wilson, "Probable
  * inference, the law of succession, and statistical inference", JASA 22, 1927), which unlike the
  * textbook interval stays inside 0..1 and holds for rare paths.
  *

@@ -2,7 +2,8 @@
 /*
  * Shares over the hosts of a fleet: hosts differ, so an interval that knows bursts alone is too
  * narrow (pathprof/clusters.h). Each host's counts are read by themselves; a row keeps three sums,
- * however many hosts there are. What no host sent (the database's own windows) is one more.
+ * however many hosts there are. The database's own windows, which no host sent, count as one more
+ * host.
  *
  * An interval becomes the wider of the two. TIME of a path is a part of its function's: the error
  * between hosts is taken from there.
@@ -17,7 +18,7 @@
 #include "pathprof/clusters.h"
 #include "pathprof/parcel_store.h"
 
-/* One row's part of each host. */
+/* The parts of one row over the hosts. */
 struct spread {
 	double now; /* of the host that is being read */
 	double part, squares, product;
@@ -32,9 +33,9 @@ struct spreads {
 
 struct hosts {
 	struct shares *shares;
-	char **names; /* each once */
+	char **names; /* each name once */
 	size_t name_cnt, name_room;
-	uint32_t read_cnt;                     /* that have something of the selection */
+	uint32_t read_cnt;                     /* hosts that have something of the selection */
 	struct spreads strata, binaries;       /* TIME */
 	struct spreads elsewhere;              /* TIME, by enum shares_elsewhere */
 	struct spreads paths, functions, code; /* RUNS; code: binaries */
@@ -186,7 +187,7 @@ static void rest_of(struct spread *row, double all)
 	row->now = fmax(all - row->part, 0);
 }
 
-/* The database's own windows, if it has any. */
+/* Adds the database's own windows, if it has any. */
 static void fold_rest(struct hosts *hosts)
 {
 	const struct shares *shares = hosts->shares;
@@ -196,7 +197,7 @@ static void fold_rest(struct hosts *hosts)
 		weight += shares->paths[i].row.weight;
 	hosts->strata.now = fmax(samples - hosts->strata.whole, 0);
 	hosts->paths.now = fmax(weight - hosts->paths.whole, 0);
-	/* Sums of parts are rounded. */
+	/* Rounding may leave a small rest. */
 	if (hosts->strata.now < 0.5 && hosts->paths.now <= 1e-9 * weight)
 		return;
 	for (size_t i = 0; i < hosts->strata.cnt; i++)
@@ -232,7 +233,7 @@ static void widen(struct figures *figures, const struct hosts *hosts, const stru
 	figures->hosts = more(time->rows[time_row].hosts, runs->rows[runs_row].hosts);
 }
 
-/* By as much of the path's TIME as its function's may be off. */
+/* Gives the TIME of a path at least the relative error of its function's. */
 static void widen_time(struct pathprof_share *share, const struct pathprof_share *function)
 {
 	double part = share->value / function->value;
@@ -276,7 +277,8 @@ static void widen_all(const struct hosts *hosts)
 	for (size_t i = 0; i < shares->function_cnt; i++) {
 		struct shares_function *function = &shares->functions[i];
 
-		/* Rows of code in no known function have their paths' part of the binary's. */
+		/* TIME of a row of code in no known function is its paths' part of the TIME of all
+		 * such code in the binary, so it varies between hosts as its paths do. */
 		if (function->symbol && !function->symbol->bounded)
 			widen(&function->figures, hosts, &hosts->functions, i, &hosts->functions,
 			      i);

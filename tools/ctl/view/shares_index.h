@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What shares.c and shares_hosts.c share: how places of the store become rows of the shares. */
+/* The common part of shares.c and shares_hosts.c: how places of the store become rows of the
+ * shares. */
 #ifndef CTL_SHARES_INDEX_H
 #define CTL_SHARES_INDEX_H
 
@@ -32,8 +33,8 @@ struct shares_index {
 uint32_t shares_stratum_of(const struct shares_index *index, const struct pathprof_clock_row *row);
 
 /*
- * Where the database has several hosts and the filter none of them, widens the intervals by how
- * hosts differ, and counts the hosts that have each row. -errno, error filled.
+ * If the database has several hosts and the filter does not name one of them, widens the intervals
+ * by the differences between hosts, and counts the hosts that have each row. -errno, error filled.
  */
 int shares_spread_over_hosts(struct shares *shares, struct pathprof_store *store,
 			     const struct pathprof_filter *filter, struct pathprof_error *error);

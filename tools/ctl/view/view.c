@@ -76,7 +76,7 @@ int view_query_load(struct view_query *query, bool figures, struct pathprof_erro
 
 /* ---------------------------------------------------------------- printing */
 
-/* Facts about the figures that do not show in them. */
+/* Prints facts about the figures that the figures do not show. */
 static void tell(const struct view *view, const struct view_query *query)
 {
 	if (!view->mixes_kinds)
@@ -91,7 +91,8 @@ static void tell(const struct view *view, const struct view_query *query)
 			 query->sort == CTL_SORT_TIME ? "time: TIME" : "runs: RUNS");
 }
 
-/* Rows whose code is not at hand as it ran have names of something else. */
+/* If a row's code is not available as it ran, its name is that of something else; a note says
+ * so. */
 static void tell_misfits(struct view_query *query)
 {
 	for (size_t i = 0; query->shares && i < query->shares->path_cnt; i++)
@@ -147,7 +148,7 @@ void view_tell_limit(const struct view_query *query, size_t shown, size_t cnt)
 		ctl_note("the first %zu of %zu are shown: -n 0 shows all", shown, cnt);
 }
 
-/* A list of windows shows all there are. */
+/* A list of windows shows all of them, so no kind is chosen and no figures are loaded. */
 static int load(const struct view *view, struct view_query *query, struct pathprof_error *error)
 {
 	return view->mixes_kinds ? 0 : view_query_load(query, view->figures, error);

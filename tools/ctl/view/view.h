@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A view: one way to look at what is selected. The verbs print a view once, the live screen builds
- * one a second. Each view gives its rows either to a table or to JSON.
+ * A view: one way to look at a selection. The verbs print a view once, the live screen builds one a
+ * second. Each view gives its rows either to a table or to JSON.
  */
 #ifndef CTL_VIEW_H
 #define CTL_VIEW_H
@@ -22,7 +22,7 @@
 struct view_query {
 	struct pathprof_store *store;
 	struct symbols *symbols;
-	struct fit fit; /* whether code is as it ran: told of where a view is printed */
+	struct fit fit; /* whether code is as it ran; notes are printed with a view */
 	struct pathprof_filter filter; /* of one kind of windows once it is loaded */
 	enum ctl_sort sort;
 	struct kinds kinds;
@@ -30,10 +30,10 @@ struct view_query {
 	uint64_t samples;       /* of everything the filter selects */
 	uint64_t observations;  /* of these, how many are independent: see shares.h */
 	struct shares *shares;  /* NULL: the view needs none */
-	enum ctl_sort order;    /* by which its rows are, and what stands in the first column */
+	enum ctl_sort order;    /* the rows' order, which also chooses the first column */
 	struct table *table;    /* rows go here, or */
 	struct json_rows *json; /* here */
-	bool limit_given;       /* the user knows that there may be more rows */
+	bool limit_given;       /* no note is needed if there are more rows */
 	double top_share;       /* the first row's: the length of its bar */
 	void *context;          /* the view's */
 };
@@ -45,7 +45,7 @@ struct view {
 	size_t column_cnt;
 	bool figures;      /* TIME and RUNS stand before the columns: view_begin_rows */
 	bool of_branches;  /* SHARE is of taken branches */
-	bool mixes_kinds;  /* its rows are of windows, whatever kind they are */
+	bool mixes_kinds;  /* its rows are windows of any kind */
 	bool bare_in_pipe; /* no title line there: made for converters */
 	/* Appends every row, heaviest first. -errno, error filled. */
 	int (*rows)(struct view_query *query, struct pathprof_error *error);
@@ -56,10 +56,10 @@ struct view {
 extern const struct view view_paths, view_functions, view_callers, view_edges, view_binaries,
 	view_processes, view_containers, view_units, view_comms, view_windows, view_edges_plain;
 
-/* The function that a row's key in view_functions stands for; NULL: none any more. */
+/* The function that a row's key in view_functions stands for; NULL: there is none any more. */
 const struct shares_function *view_function_of_key(const struct view_query *query, int64_t key);
 
-/* The views of the live screen by name; NULL when there is none of it. */
+/* The views of the live screen by name; NULL if there is none of that name. */
 const struct view *view_find(const char *name);
 const struct view *view_of_key(int key);
 
@@ -81,12 +81,12 @@ void view_begin_rows(struct view_query *query, const struct view *view, bool tim
 int view_compare(const struct view_query *query, const struct figures *a, const struct figures *b);
 /* The cells of the columns that view_begin_rows gave. */
 void view_figure_cells(struct view_query *query, const struct figures *figures);
-/* The same as members. */
+/* The same cells as JSON members. */
 void view_figure_members(const struct view_query *query, json_t *row,
 			 const struct figures *figures);
 /* The source of the figures, in a line or two; "" if nothing was seen. The caller frees. */
 char *view_sources_text(const struct view_query *query);
-/* The same of a view whose SHARE is of taken branches. */
+/* The same for a view whose SHARE is of taken branches. */
 char *view_branches_text(const struct view_query *query);
 
 #define VIEW_BAR_WIDTH 10
@@ -99,7 +99,7 @@ struct view_settings {
 	enum ctl_sort sort;
 	bool json;
 	bool limit_given;
-	bool no_sources; /* what is said of them is left out: another view follows */
+	bool no_sources; /* its notes are left out, since another view follows */
 };
 
 /* Runs one view for the command line: table or JSON on out. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The callers view: what each function takes, split by who called it. What a path takes is split
- * as its runs were seen under each caller; runs that were seen under none, and time of functions
- * that no path was seen of, stand under "[not known]", so all rows of a function add up to it.
+ * The callers view: the share of each function, split by its callers. The share of a path is split
+ * in proportion to its runs seen under each caller; runs seen under none, and time of functions
+ * without a seen path, stand under "[not known]", so all rows of a function add up to its share.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -23,7 +23,7 @@ struct key {
 
 struct row {
 	struct key key;
-	const struct caller *caller; /* one of those of that name; NULL: not known */
+	const struct caller *caller; /* a caller of that name; NULL: not known */
 	struct figures figures;
 };
 
@@ -32,12 +32,13 @@ struct list {
 	const struct shares *shares;
 };
 
-/* Time in no function: numbers behind those of functions. */
+/* Time in no function, by numbers after those of functions. */
 static const char *const elsewhere[] = {PATHPROF_KERNEL_NAME, "[unknown]"};
 
 static const char not_known[] = "[not known]";
 
-/* Adds values alone: intervals come last. What is not known of a path is in its function's rest. */
+/* Adds the values alone; intervals are computed last. A figure of a path that is not known (NAN) is
+ * in its function's rest. */
 static void add_share(struct pathprof_share *to, const struct pathprof_share *more, double by)
 {
 	if (!isnan(more->value))
@@ -64,7 +65,7 @@ static struct row *row_of(struct list *list, uint32_t function, const struct sym
 	return pp_keyed_item(&list->rows, number);
 }
 
-/* The rest of a path, or of a function, after the callers that are known. */
+/* Adds the rest of a path, or of a function, that is under no known caller. */
 static void add_rest(struct list *list, uint32_t function, const struct figures *whole, double by,
 		     uint64_t samples)
 {
@@ -115,7 +116,7 @@ static int before(const void *a, const void *b, void *context)
 	return order ? order : strcmp(name_of_caller(x), name_of_caller(y));
 }
 
-/* NULL: elsewhere. */
+/* NULL: not in a function. */
 static const struct shares_function *function_of(const struct view_query *query,
 						 const struct row *row)
 {
@@ -168,7 +169,7 @@ static void add_json(struct view_query *query, const struct row *row)
 	json_rows_add(query->json, object);
 }
 
-/* Time that the clock found in a function beyond that of its paths. */
+/* Adds the time that the clock found in a function beyond that of its paths. */
 static void add_pathless(struct list *list, const struct shares *shares)
 {
 	double *times = ctl_alloc((shares->function_cnt + 1) * sizeof(*times));
@@ -192,8 +193,8 @@ static void add_pathless(struct list *list, const struct shares *shares)
 }
 
 /*
- * The relative interval of a function's share is taken for those of its parts: how far the
- * split itself is off is not in it. Of a share that is not known no part is.
+ * The relative interval of a function's share is used for its parts; the error of the split itself
+ * is not included. If a share is not known, no part of it is.
  */
 static void set_interval(struct pathprof_share *part, const struct pathprof_share *whole)
 {

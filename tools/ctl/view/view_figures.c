@@ -26,7 +26,7 @@ static enum ctl_sort natural_order(const struct view_query *query, bool time_kno
 	}
 }
 
-/* Bursts reach a number of instructions. */
+/* Whether bursts end after a number of instructions. */
 static bool counts_insns(const struct view_query *query)
 {
 	return query->kinds.used == PATHPROF_KIND_HORIZON ||
@@ -45,7 +45,7 @@ static void settle_order(struct view_query *query, bool time_known)
 	query->order = query->sort && known ? query->sort : natural_order(query, time_known);
 }
 
-/* Rows say on how many hosts they were seen. */
+/* Whether rows say on how many hosts they were seen. */
 static bool of_fleet(const struct view_query *query)
 {
 	return query->shares && query->shares->host_cnt > 1;
@@ -58,7 +58,7 @@ static size_t add_column(struct table_column *columns, size_t cnt, const char *t
 	return cnt + 1;
 }
 
-/* The figure in the second place; CTL_SORT_DEFAULT: none. */
+/* The figure in the second column; CTL_SORT_DEFAULT: none. */
 static enum ctl_sort second_figure(const struct view_query *query)
 {
 	if (query->order == CTL_SORT_TIME)
@@ -128,7 +128,7 @@ void view_bar_cell(struct view_query *query, double share)
 	table_cell(query->table, ctl_share_style(share), "%s", bar);
 }
 
-/* "12.34%", "-" where it is not known. */
+/* "12.34%", or "-" if it is not known. */
 static void share_cell(struct view_query *query, double share, enum ctl_style style)
 {
 	if (isnan(share))
@@ -163,8 +163,7 @@ static void add_share(json_t *row, const char *name, const struct pathprof_share
 	json_add_real(row, high, share->high);
 }
 
-/* The member "share" is TIME where bursts count instructions and a clock ran, else that of weight.
- */
+/* The member "share" is TIME if bursts count instructions and a clock ran, else that of weight. */
 void view_figure_members(const struct view_query *query, json_t *row, const struct figures *figures)
 {
 	bool is_time = counts_insns(query) && !isnan(figures->time.value);
@@ -184,7 +183,7 @@ void view_figure_members(const struct view_query *query, json_t *row, const stru
 	json_add_real(row, "weight", figures->weight);
 }
 
-/* The TIME that no row of paths has; "" if they have it all. */
+/* Text about the TIME that no row of paths has; "" if there is none. */
 static char *pathless_text(const struct shares *shares)
 {
 	const struct shares_pathless pathless = shares_pathless(shares);

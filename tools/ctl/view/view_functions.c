@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The functions view: what each function takes, the kernel and what is in no known file included.
- * Code with neither symbol nor unwind information is summed by the start of the path.
+ * The functions view: the share of each function, including the kernel and code outside of known
+ * files. Code with neither symbol nor unwind information is summed by the start of the path.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "view.h"
 
 struct row {
-	const struct shares_function *function; /* NULL: name is all there is */
+	const struct shares_function *function; /* NULL: name is all that is known */
 	char *name;
 	const struct shares_binary *binary;
 	struct figures figures;
@@ -64,7 +64,7 @@ static uint64_t path_cnt(const struct row *row)
 	return row->function ? row->function->path_cnt : 0;
 }
 
-/* The same for the same function each time; 0: what is no function. */
+/* A key, the same for the same function each time; 0 for code in no function. */
 static int64_t key_of(const struct shares *shares, const struct shares_function *function)
 {
 	const struct pathprof_build_id *id = &shares->binaries[function->binary].id;

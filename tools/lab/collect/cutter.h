@@ -21,7 +21,7 @@
 
 #include "pathprof/abi.h"
 
-/* rank: the how many-th of all places this was in the order they were drawn. */
+/* rank: the position of the window's place in the order in which all places were drawn. */
 typedef void lab_window_fn(void *context, uint32_t rank, const struct pathprof_branch *branches,
 			   uint32_t branch_cnt);
 
@@ -47,12 +47,12 @@ void lab_cutter_init(struct lab_cutter *c, size_t cnt, uint64_t clock_end, uint3
 		     uint64_t seed, lab_window_fn *fn, void *context);
 void lab_cutter_release(struct lab_cutter *c);
 /*
- * The next branch; the clock stands at clock_after once it has run. Windows whose place lies before
- * that and that have not begun begin with this branch.
+ * Takes the next branch. The clock is at clock_after once it has run. Windows that have not begun
+ * and whose place is before clock_after begin with this branch.
  */
 void lab_cutter_step(struct lab_cutter *c, const struct pathprof_branch *branch,
 		     uint64_t clock_after);
-/* The stream is torn here, or at its end: what has begun is handed out as it is. */
+/* The stream is torn here, or ends: hands out all begun windows as they are. */
 void lab_cutter_tear(struct lab_cutter *c);
 
 #endif

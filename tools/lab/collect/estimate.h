@@ -45,11 +45,11 @@ void lab_truth_release(struct lab_truth *t);
 void lab_truth_step(struct lab_truth *t, const struct pathprof_branch *branch, uint32_t insn_cnt);
 /* The stream is torn here. */
 void lab_truth_tear(struct lab_truth *t);
-/* Of the paths begun, those no window of lab_windows[window] can show, 0..1; deep recursion's,
- * which the path stack forgets, among them. */
+/* The share (0..1) of the paths begun that no window of lab_windows[window] can show. It includes
+ * paths in deep recursion, which the path stack forgets. */
 double lab_truth_unobservable(const struct lab_truth *t, size_t window);
 
-/* How a path that was seen counts. */
+/* The weight of a path that was seen. */
 enum lab_weighting {
 	LAB_WEIGHT_PLAIN,   /* once */
 	LAB_WEIGHT_SPAN,    /* n / (n - span), as pathprof_paths_of_burst() says */
@@ -57,7 +57,7 @@ enum lab_weighting {
 	LAB_WEIGHTING_CNT,
 };
 
-/* What a window's place is drawn over. */
+/* The clock over which the places of windows are drawn. */
 enum lab_clock { LAB_CLOCK_TAKEN, LAB_CLOCK_INSNS };
 
 /* Orders of pathprof/estimate.h that stitch: 1 and 2. */
@@ -79,7 +79,7 @@ struct lab_estimate {
 /* window_cnt windows over a stream that the truth has seen; at most the highest level. */
 void lab_estimate_init(struct lab_estimate *e, enum lab_clock clock, uint32_t taken_wanted,
 		       uint32_t window_cnt, const struct lab_truth *truth, uint64_t seed);
-/* Stitches as well. Before the first step. */
+/* Also stitches windows. To be called before the first step. */
 void lab_estimate_stitch(struct lab_estimate *e);
 void lab_estimate_release(struct lab_estimate *e);
 void lab_estimate_step(struct lab_estimate *e, const struct pathprof_branch *branch,
@@ -90,7 +90,8 @@ void lab_estimate_finish(struct lab_estimate *e);
 double lab_estimate_overlap(const struct lab_estimate *e, enum lab_weighting weighting,
 			    size_t level, const struct lab_profile *truth,
 			    enum lab_truth_column column);
-/* The same of what was stitched with this order, and the share windows are said not to show. */
+/* The same for the profile stitched with this order, and the share that windows are estimated not
+ * to show. */
 double lab_estimate_stitched_overlap(const struct lab_estimate *e, uint32_t order, size_t level,
 				     const struct lab_profile *truth, enum lab_truth_column column,
 				     double *ret_unobservable);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Paths with what decides whether a window can show them. */
+/* Paths, and whether a window can show them. */
 #include "finder.h"
 
 #include <linux/perf_event.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Paths of a stream or of a window, with what decides whether a window can show them: how many
- * taken branches they need, and how they began and ended.
+ * Paths of a stream or of a window, with the facts that decide whether a window can show them: how
+ * many taken branches they need, and how they began and ended.
  *
  * A window of n taken branches that begins right after a taken branch holds what lies between the
  * taken branches around it, hence it shows a path from its push to its pop in

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which function of a trace's binaries an address lies in, as a number: by the symbols of the files
- * that ran, or by the bounds that .eh_frame gives. What no file knows counts as one function a
- * module (PLT stubs, say), and what lies in no file as one function altogether.
+ * The function of a trace's binaries in which an address lies, as a number: by the symbols of the
+ * files that ran, or by the bounds that .eh_frame gives. Code that no file describes (PLT stubs,
+ * say) counts as one function for each module, and all code outside of files as one function.
  *
  * Workload: some hundred thousand addresses of some thousand functions. One owner; the trace
  * outlives it.

@@ -106,7 +106,7 @@ static void pass_over(struct lab_mix *m, size_t index)
 	free(p.insns_at);
 }
 
-/* RUNS as shares. */
+/* Turns RUNS into shares. */
 static void normalise(struct lab_mix *m)
 {
 	double runs = lab_profile_total(&m->truth, LAB_MIX_RUNS);
@@ -123,7 +123,8 @@ static void normalise(struct lab_mix *m)
 
 /* ---------------------------------------------------------------- clock samples */
 
-/* Each function shares its place with one that has too much: two draws find any function. */
+/* Builds the alias table: each slot holds a function and one whose share is above average, so two
+ * draws find any function. */
 static void make_alias(struct lab_mix *m)
 {
 	uint32_t n = m->function_cnt, *queue = allocate(n, sizeof(*queue)), low = 0, high = n;
@@ -138,7 +139,7 @@ static void make_alias(struct lab_mix *m)
 		else
 			queue[--high] = f;
 	}
-	/* queue[0, low): too little; queue[high, n): too much. */
+	/* queue[0, low): shares below average; queue[high, n): shares above. */
 	while (low && high < n) {
 		uint32_t little = queue[--low], much = queue[high];
 
@@ -202,7 +203,7 @@ uint32_t lab_mix_function(const struct lab_mix *m, const struct lab_path_key *ke
 	return m->first_function[stream] + lab_stream_function(m->streams[stream], address);
 }
 
-/* Each stream strikes as often as its clock runs in its part of the time. */
+/* Draws a stream in proportion to the speed of its clock in its half of the time. */
 static size_t draw_stream(const struct lab_mix *m, enum lab_stream_clock clock, uint64_t *state)
 {
 	double rates[LAB_MIX_MAX] = {0}, sum = 0, x;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Windows out of a mix, and what they are worth. */
+/* Windows drawn from a mix, and the shares estimated from them. */
 #include "sampled.h"
 
 #include <linux/perf_event.h>
@@ -85,7 +85,7 @@ static void add_seen(void *context, const struct pathprof_path_seen *path)
 		keep(s, &sighting);
 }
 
-/* Whether a stepper must stop here, since the program decides where to go. */
+/* Whether a stepper must stop here, because it cannot tell where the program goes. */
 static bool is_decision(const struct pathprof_branch *b)
 {
 	return b->kind == PERF_BR_COND || b->kind == PERF_BR_IND || b->kind == PERF_BR_IND_CALL ||

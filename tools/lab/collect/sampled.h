@@ -24,9 +24,9 @@ enum lab_sampled_column {
 	LAB_SAMPLED_SQUARES, /* as in pathprof/profile.h */
 	LAB_SAMPLED_WEIGHT,
 	LAB_SAMPLED_INSNS,
-	LAB_SAMPLED_BURST, /* the last it was seen in, and how often there */
+	LAB_SAMPLED_BURST, /* the last window it was seen in, and how often there */
 	LAB_SAMPLED_BURST_SAMPLES,
-	LAB_SAMPLED_RUNS, /* what the last lab_sampled_read() made of it: shares */
+	LAB_SAMPLED_RUNS, /* shares, from the last lab_sampled_read() */
 	LAB_SAMPLED_TIME,
 	LAB_SAMPLED_INDEX, /* in shares.paths */
 	LAB_SAMPLED_COLUMN_CNT,
@@ -51,7 +51,7 @@ struct lab_sampled {
 	bool keep;             /* sightings are kept */
 	struct lab_sighting *sightings;
 	size_t sighting_cnt, sighting_room;
-	/* By lab_sampled_read(). */
+	/* Filled in by lab_sampled_read(). */
 	struct pathprof_shares shares; /* STRATA: all; else the values alone */
 	double *function_time, *function_runs;
 	size_t stream; /* private: of the window in hand */
@@ -70,7 +70,7 @@ void lab_sampled_add(struct lab_sampled *s, const struct lab_sighting *sighting)
 void lab_sampled_read(struct lab_sampled *s, enum lab_sampled_estimator estimator,
 		      const uint64_t *clock);
 
-/* 0..1, of what the last lab_sampled_read() said. */
+/* Overlaps with the truth, 0..1, of the shares from the last lab_sampled_read(). */
 double lab_sampled_overlap_runs(const struct lab_sampled *s);
 double lab_sampled_overlap_time(const struct lab_sampled *s);
 double lab_sampled_overlap_functions(const struct lab_sampled *s);

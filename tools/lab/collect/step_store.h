@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the stepping collector stored about one binary, window by window, in the order taken.
+ * The windows that the stepping collector stored about one binary, in the order taken.
  *
  * Workload: some hundred stored windows of some thousand paths, read once. One owner. Exits with a
  * message when the store cannot be read.
@@ -32,14 +32,14 @@ void lab_step_store_open(struct lab_step_store *s, const char *file,
 			 const struct pathprof_build_id *binary);
 void lab_step_store_release(struct lab_step_store *s);
 
-/* Columns of what it holds. */
+/* Columns of the profile. */
 enum lab_step_column {
 	LAB_STEP_WEIGHTED, /* against window bias, as the collector stores it */
 	LAB_STEP_PLAIN,    /* how often a path was seen whole */
 	LAB_STEP_COLUMN_CNT,
 };
 
-/* After each stored window: what all so far come to, keyed by file offset. */
+/* Called after each stored window, with the sum of all windows so far, keyed by file offset. */
 typedef void lab_step_fn(void *context, const struct lab_profile *steps, uint64_t burst_cnt);
 void lab_step_store_read(struct lab_step_store *s, lab_step_fn *fn, void *context);
 

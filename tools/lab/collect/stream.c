@@ -54,7 +54,7 @@ static uint64_t hash(const struct lab_transfer *t)
 		   ((uint64_t)b->taken << 8 | t->type));
 }
 
-/* All else follows from these: the code at `from` does not change. */
+/* All other members follow from these, since the code at `from` does not change. */
 static bool same(const struct lab_transfer *x, const struct lab_transfer *y)
 {
 	return x->branch.from == y->branch.from && x->branch.next == y->branch.next &&
@@ -164,7 +164,7 @@ uint32_t lab_stream_function(const struct lab_stream *s, uint64_t address)
 
 /* ---------------------------------------------------------------- windows */
 
-/* The transfer that the clock strikes in, and how far into it. */
+/* Finds the transfer in which the clock strikes, and how far into it. */
 static size_t locate(const struct lab_stream *s, enum lab_stream_clock clock, uint64_t place,
 		     uint64_t *ret_into)
 {

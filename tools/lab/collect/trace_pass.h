@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The two passes of a comparison over one trace: the truth first, then any number of estimates,
- * whose places need the stream's length. Of the trace, what lab_trace_each() reads. A signal, a
- * return from one or a gap tears the stream: paths that were begun are void, windows end, as they
- * do where a stepper meets one.
+ * whose places need the stream's length. Only the stream that lab_trace_each() reads is used. A
+ * signal, a return from one or a gap tears the stream: paths that were begun are void, windows end,
+ * as they do where a stepper meets one.
  *
  * Workload: some hundred million events, a few nanoseconds each and estimate.
  */

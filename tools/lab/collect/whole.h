@@ -22,7 +22,7 @@ struct lab_whole {
 
 /* All zero is empty. */
 void lab_whole_release(struct lab_whole *w);
-/* Control went on elsewhere: all begun paths are forgotten. */
+/* Control continued elsewhere: forgets all begun paths. */
 void lab_whole_clear(struct lab_whole *w);
 /* true: *ret_key is a path that ended with this branch. */
 bool lab_whole_step(struct lab_whole *w, const struct pathprof_branch *branch,

@@ -91,7 +91,7 @@ static int measure(const struct watch *w, const struct pathprof_event *events,
 	return pathprof_drift_measure(ret_drift, &window, &baseline, &settings);
 }
 
-/* The baseline, as windows one after the other, and how these scatter. */
+/* Draws the baseline as consecutive windows, and measures their dispersion. */
 static int draw_baseline(struct watch *w)
 {
 	struct pathprof_distribution windows[BASELINE_WINDOWS];

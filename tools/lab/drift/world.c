@@ -196,7 +196,7 @@ static uint32_t draw(const struct lab_world *world, uint64_t *random)
 									    : world->alias[slot];
 }
 
-/* One of the loop that the event is of. */
+/* Draws an event of the loop to which this event belongs. */
 static uint32_t draw_near(const struct lab_world *world, uint32_t event, uint32_t loop,
 			  uint64_t *random)
 {
@@ -206,7 +206,7 @@ static uint32_t draw_near(const struct lab_world *world, uint32_t event, uint32_
 	return first + (uint32_t)((next(random) >> 32) * cnt >> 32);
 }
 
-/* Adds cnt samples of an event out of one burst. */
+/* Adds cnt samples of an event that came in one burst. */
 static void take(struct pathprof_event *event, uint64_t cnt, bool known)
 {
 	event->weight += (double)cnt;

@@ -53,7 +53,7 @@ int lab_world_init_varied(struct lab_world *ret_world, const struct lab_world *f
 			  uint64_t *random);
 
 #define LAB_BURST_MAX 64
-/* How samples come: in bursts, each a few steps of one loop. */
+/* The order of samples: they come in bursts, each a few steps of one loop. */
 struct lab_bursts {
 	uint32_t samples; /* of one burst: 1..LAB_BURST_MAX */
 	double stay;      /* chance that a sample is of the same event as the one before */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Comparing and combining profiles (CCP section 4) over programs with three inputs each: branch
- * profiles from exact traces. For each pair of inputs the metrics, and what static prediction loses
- * when it is trained on the other input; for each input the accuracy of prediction trained on the
- * others combined.
+ * profiles from exact traces. It prints the metrics for each pair of inputs, and the loss of static
+ * prediction when it is trained on the other input; and for each input the accuracy of prediction
+ * trained on the others combined.
  *
  * Workload: two dozen traces, one pass each; profiles of some ten thousand branches. Each pass runs
  * in a process of its own and hands its profile back through shared memory.
@@ -114,8 +114,8 @@ struct study {
 	double pairs[PAIRS_MAX][COLUMN_CNT];
 	size_t pair_cnt;
 	double scores[LAB_PROGRAMS_MAX][METHOD_CNT]; /* tests in order of the inputs */
-	/* Tests in which the best combination is no worse than the best, and the mean, single one.
-	 */
+	/* Numbers of tests in which the best combination is no worse than the best single input,
+	 * and than the mean of the single inputs. */
 	size_t no_worse_than_best, no_worse_than_mean;
 };
 
@@ -186,7 +186,7 @@ static void write_pairs(struct lab_run *run, struct study *study)
 	lab_table_free(table);
 }
 
-/* How many values are below, ties for half. */
+/* The number of smaller values, with ties counted as half. */
 static double rank(const struct study *study, size_t pair, size_t column)
 {
 	double value = study->pairs[pair][column], below = 0;
@@ -198,7 +198,7 @@ static double rank(const struct study *study, size_t pair, size_t column)
 	return below;
 }
 
-/* Spearman's correlation of ranks between a metric and what prediction loses. */
+/* Spearman's rank correlation between a metric and the loss of prediction. */
 static double correlation(const struct study *study, size_t column)
 {
 	double cnt = (double)study->pair_cnt, mean = cnt / 2, both = 0, one = 0, other = 0;

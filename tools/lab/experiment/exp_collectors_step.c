@@ -7,12 +7,12 @@
  *
  * The collector samples on a clock, so its weights lie between how often paths run and how long
  * they take. Beside it stand windows cut out of the trace, as many and as long: over taken branches
- * (what is left is chance and windows' shortness) and over instructions (a clock without the
+ * (only chance and the shortness of windows remain) and over instructions (a clock without the
  * machine's stalls).
  *
  * Workload: a program of a second or less, run whole again and again for the seconds of its
- * setting. One program at a time: the collector shares its processor. Whatever takes longer than
- * two seconds says so while it lasts.
+ * setting. One program at a time: the collector shares its processor. Progress is printed while a
+ * step takes longer than two seconds.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -74,8 +74,8 @@ struct result {
 };
 
 /*
- * Says every few seconds what goes on, from a process of its own: what takes long is somebody
- * else's program or a pass that knows nothing of terminals.
+ * Prints every few seconds what is being done, from a process of its own: slow steps are other
+ * programs, or passes that know nothing of terminals.
  */
 static pid_t begin_ticks(const struct lab_program *program, const char *doing)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the experiments of EOPP chapter 5 share: counting that exits when memory is out, paths of a
- * whole trace, and how a table leaves.
+ * The common part of the experiments of EOPP chapter 5: counting that exits when memory is out,
+ * paths of a whole trace, and output of tables.
  */
 #ifndef EXP_EOPP_H
 #define EXP_EOPP_H
@@ -35,7 +35,7 @@ bool eopp_hot_paths_add(struct pathprof_hot_paths *table, const struct lab_path 
 double eopp_overlap(const struct pathprof_hot_paths *table, uint32_t entries,
 		    const struct lab_exact *exact, const struct lab_exact *spilled);
 
-/* As lab_headline(), without the reason for a difference when the aim is met. */
+/* Like lab_headline(), without the reason for a difference when the aim is met. */
 void eopp_headline(struct lab_run *run, const struct lab_headline *line);
 
 /* Writes the table and its figure, and frees it. */

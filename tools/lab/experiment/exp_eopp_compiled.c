@@ -4,7 +4,7 @@
  * counters of edges:
  *
  *     eopp-3.16        instructions beyond the plain program's, by technique, early
- *     eopp-3.16-late   the same of what the optimiser left
+ *     eopp-3.16-late   the same for instrumentation after the optimiser
  *     eopp-3.17        how far apart the numbers of interesting paths lie
  *     eopp-3.19        instructions where paths go on over calls
  *     eopp-3.4         sizes of files over the plain program's (and EOPP table 3.5)

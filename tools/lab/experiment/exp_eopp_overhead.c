@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the path profiler costs a processor by the size of its branch queue (EOPP figure 5.12), for
- * Ball-Larus paths and a hot path table of 512 entries and 4 ways. model/pipeline.h is the machine.
+ * The time that the path profiler costs a processor, by the size of its branch queue (EOPP figure
+ * 5.12), for Ball-Larus paths and a hot path table of 512 entries and 4 ways. model/pipeline.h is
+ * the machine.
  *
  * Workload: one pass over each program's trace; every instruction steps one machine a queue size.
  * Each pass owns its machines.

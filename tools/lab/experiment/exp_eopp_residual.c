@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Residual path profiling (EOPP 3.6.2 to 3.6.4) on programs with three inputs each: what one input,
- * "deployed", runs that another one, "tested", did not. All paths of both runs are counted
- * (pathprof-trace --paths), in the program and its libraries, but for those that choose their
- * functions by the processor.
+ * Residual path profiling (EOPP 3.6.2 to 3.6.4) on programs with three inputs each: the code that
+ * one input, "deployed", runs and another one, "tested", did not. All paths of both runs are
+ * counted (pathprof-trace --paths), in the program and its libraries, but for those that choose
+ * their functions by the processor.
  *
  *     eopp-3.1   paths, edges and functions: tests are the first input
  *     eopp-3.2   depth-1 interprocedural segments of the same runs
@@ -208,7 +208,7 @@ static int take_segment(void *context, const struct pathprof_segment_row *row)
 	return 0;
 }
 
-/* Adds what the run of this input has. */
+/* Adds the paths and segments that the run of this input counted. */
 static void read_run(struct study *study, const struct lab_program *input, struct ran *ran)
 {
 	struct reading reading = {.study = study, .ran = ran};
@@ -230,7 +230,7 @@ static void read_run(struct study *study, const struct lab_program *input, struc
 /* ---------------------------------------------------------------- what no test ran */
 
 struct residue {
-	double cnt, share, flow; /* of units: how many, and their shares in % */
+	double cnt, share, flow; /* of untested units: number, % of units, % of executions */
 };
 
 static double percent(double part, double all)

@@ -3,8 +3,8 @@
  * How much of the truth a hot path table holds (EOPP figures 5.7 and 5.8): overlap with an
  * unbounded table over the whole run, and over windows with a table cleared at each.
  *
- * A path without a miss or misprediction is not sent to the table of that metric: it has nothing
- * to add and would only replace what has.
+ * A path without a miss or misprediction is not sent to the table of that metric: it adds nothing,
+ * and would only replace paths that do.
  *
  * Frequencies and mispredictions come from a program's trace of branches. Misses need the trace
  * that has every memory access, which is shorter; its windows are a tenth of the others.
@@ -38,7 +38,7 @@ struct overlaps {
 struct pass {
 	struct lab_exact exact[LAB_METRIC_CNT];
 	struct pathprof_hot_paths *tables[LAB_METRIC_CNT][SIZE_CNT];
-	struct lab_exact kept; /* what the 512x4 table of frequencies let go */
+	struct lab_exact kept; /* counts that the 512x4 table of frequencies spilled */
 	double sums[LAB_METRIC_CNT][SIZE_CNT];
 	uint32_t windows[LAB_METRIC_CNT]; /* in which anything happened */
 	uint32_t window_cnt;
@@ -200,7 +200,7 @@ static void dynamic_memory(struct lab_run *run, const struct lab_program *progra
 	measure(trace, OF_MEMORY_TRACE, lab_run_window_insns(run) / MEMORY_WINDOWING, result);
 }
 
-/* Both traces of every program; caller frees. */
+/* Measures both traces of every program. Caller frees. */
 static struct overlaps *measure_all(struct lab_run *run, lab_program_fn *branches,
 				    lab_program_fn *memory)
 {
@@ -294,7 +294,7 @@ static void report(struct lab_run *run, const char *figure, const char *kind,
 	write_averages(run, figure, kind, overlaps);
 }
 
-/* What the table costs that loses nothing: a message for each path it lets go. */
+/* Writes the cost of a table that loses nothing: a message for each path that it replaces. */
 static void write_spill(struct lab_run *run, const struct overlaps *overlaps)
 {
 	const char *columns[SIZE_CNT + 1];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the parts of `experiment estimate` share. Each measures one program, or two side by side, in
- * a process of its own and leaves figures in its struct; its tables are written afterwards.
+ * The common part of the files of `experiment estimate`. Each file measures one program, or two
+ * side by side, in a process of its own and leaves figures in its struct; its tables are written
+ * afterwards.
  */
 #ifndef LAB_EXPERIMENT_ESTIMATE_H
 #define LAB_EXPERIMENT_ESTIMATE_H
@@ -57,7 +58,7 @@ void estimate_repeat_measure(const struct lab_run *run, const struct lab_mix *mi
 			     uint64_t seed, struct estimate_repeat *result);
 void estimate_repeat_write(struct lab_run *run, const struct estimate_row *rows, size_t cnt);
 
-/* ---- cost: which length of a window is worth most */
+/* ---- cost: the length of window that gives most for its cost */
 #define ESTIMATE_BUDGETS 2
 
 struct estimate_length {

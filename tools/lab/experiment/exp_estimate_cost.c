@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which length of a window is worth most for what it costs. A stepper that knows the code stops
- * where the program decides: at conditional branches and indirect transfers. Some decisions share a
- * stop. A window costs FIXED_US and STOP_US for each stop; a budget buys as many as it can.
+ * The length of window that gives most for its cost. A stepper that knows the code stops where the
+ * program decides: at conditional branches and indirect transfers. Some decisions share a stop. A
+ * window costs FIXED_US and STOP_US for each stop; a budget buys as many as it can.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -223,7 +223,8 @@ static void write_equal(struct lab_run *run, const struct estimate_row *rows, si
 	lab_table_free(table);
 }
 
-/* The length with the greatest overlap: mean of RUNS and TIME, budgets and programs. */
+/* Writes the length with the greatest overlap, as the mean over RUNS and TIME, budgets and
+ * programs. */
 static void write_headline(struct lab_run *run, const struct estimate_row *rows, size_t cnt)
 {
 	double most = 0;

@@ -38,7 +38,8 @@ static size_t level_cnt(const struct lab_run *run, size_t time)
 	return lab_run_small(run) && time > 0 ? ESTIMATE_LEVELS - 1 : ESTIMATE_LEVELS;
 }
 
-/* column: for the estimate by weights; that by strata goes ESTIMATE_HORIZONS columns further. */
+/* column: that of the estimate by weights. The estimate by strata goes ESTIMATE_HORIZONS columns
+ * further. */
 static void measure_form(const struct lab_mix *mix, const struct lab_window_form *form,
 			 uint64_t seed, uint64_t *const *clocks, size_t cnt,
 			 struct estimate_overlap *r, size_t time, size_t column)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The same estimate over and over with few windows: is its mean the truth, and do its intervals
- * hold the truth as often as they say? Only what is above 1 % counts. The bootstrap (Efron 1979)
+ * hold the truth as often as they say? Only shares above 1 % are judged. The bootstrap (Efron 1979)
  * judges how far estimates scatter without any formula: windows are drawn again from those of the
  * first repetition, and clock samples from its counts.
  */
@@ -14,7 +14,7 @@
 
 #define WINDOWS    1000 /* a repetition */
 #define TAKEN      32
-#define FLOOR      0.01 /* of what is looked at */
+#define FLOOR      0.01 /* the least share that is judged */
 #define Z_95       1.96
 #define SMALL_REPS 200
 #define FULL_REPS  1000
@@ -23,7 +23,7 @@
 enum { PLAIN, WEIGHTS, STRATA, ESTIMATORS };
 enum { FUNCTION_TIME, FUNCTION_RUNS, PATH_TIME, PATH_RUNS, SEEN_TIME, SEEN_RUNS, COVERAGES };
 
-/* Sums over repetitions of one figure. */
+/* Sums of one figure over the repetitions. */
 struct moments {
 	double sum, squares;
 	uint64_t cnt;
@@ -64,7 +64,7 @@ struct work {
 	struct item *items;
 	size_t item_cnt;
 	struct moments *functions; /* of ESTIMATORS each, TIME */
-	/* Over all repetitions: so many windows leave next to no chance. */
+	/* Sums over all repetitions: that many windows leave next to no sampling error. */
 	double *function_insns, weight;
 	size_t reps;
 	uint64_t *clock;
@@ -135,7 +135,8 @@ static void judge_paths(struct work *w, struct lab_sampled *s)
 	}
 }
 
-/* What windows would show if there were no chance: the windows of all repetitions together. */
+/* Tries the intervals on the windows of all repetitions together, which are what windows would show
+ * without sampling error. */
 static void judge_seen(struct work *w)
 {
 	for (size_t i = 0; i < w->item_cnt; i++) {

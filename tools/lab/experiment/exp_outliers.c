@@ -2,8 +2,8 @@
 /*
  * How outliers.h does on made-up fleets whose truth is known (docs/fleet.md): a hundredth of the
  * hosts, one at least, have 10 % of their flow moved to one event; all others differ by as much as
- * hosts are made to scatter. Beside it what a test against chance alone would say: relative entropy
- * from all others, its interval's low end above 0.
+ * hosts are made to scatter. Beside it stands the verdict of a test against chance alone: relative
+ * entropy from all others, its interval's low end above 0.
  *
  * No program runs and nothing is traced: seeds are fixed, so the tables are the same everywhere.
  */
@@ -34,10 +34,10 @@ struct fleet {
 	struct pathprof_outlier *outliers;
 };
 
-/* Of all trials. */
+/* Sums over all trials. */
 struct verdicts {
 	size_t trials, odd, caught, wrong;
-	double wrong_share; /* sum over trials: of those named, how many wrongly */
+	double wrong_share; /* sum over trials: the share of named hosts that were named wrongly */
 	size_t chance_caught, chance_wrong;
 };
 
@@ -110,7 +110,8 @@ static void test_outliers(struct fleet *f, struct verdicts *v)
 	v->wrong_share += wrong ? (double)wrong / (double)(wrong + caught) : 0;
 }
 
-/* All hosts' samples but one's; every world here has the same events in the same order. */
+/* Adds up the samples of all hosts but one. Every world here has the same events in the same
+ * order. */
 static void sum_others(struct fleet *f, size_t without, struct pathprof_distribution *ret_rest)
 {
 	struct pathprof_event *sum = &f->events[f->cnt * EVENTS_MAX];

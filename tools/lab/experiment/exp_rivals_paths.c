@@ -2,7 +2,7 @@
 /*
  * Hot path tables at 7,168 bytes of state, the thesis' 512 entries of four ways (EOPP 5.4 and
  * 5.5.2) and its rivals: overlap with the exact profile over the whole run and over windows, and
- * what the messages on the way cost. A rival's profile is what it emits and what it holds at the
+ * the cost of the messages on the way. A rival's profile is what it emits and what it holds at the
  * end, so one that spills everything is exact and pays for it in messages.
  *
  * Every rival runs twice over the same stream, one instance is read out at each window's end.
@@ -217,7 +217,7 @@ static void run_program(struct lab_run *run, const struct lab_program *program,
 	contest_init(c, lab_run_window_insns(run));
 	lab_trace_each(trace, events, c);
 	flush_batch(c);
-	/* A trace shorter than a window is one. */
+	/* A trace shorter than a window counts as one. */
 	if (!c->window_cnt)
 		end_window(c);
 	for (size_t i = 0; i < c->rival_cnt; i++)
@@ -254,7 +254,7 @@ static void write_figure(struct lab_run *run, const struct result *results, enum
 	lab_table_free(table);
 }
 
-/* The share of the 512 hottest paths bounds what any table of 512 entries can hold. */
+/* The share of the 512 hottest paths is the upper bound for any table of 512 entries. */
 static void write_programs(struct lab_run *run, const struct result *results)
 {
 	static const char *const columns[] = {"paths", "distinct paths", "512 hottest, %"};

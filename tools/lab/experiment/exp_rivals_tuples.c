@@ -29,7 +29,7 @@
 #define TIMED_TUPLES   1000000
 #define SHOWN          8 /* contenders in a figure */
 
-/* One of notation and summary. */
+/* A contender: notation of a sampler, or a summary; the other one is NULL. */
 struct contender {
 	const char *name, *notation;
 	const struct lab_rival_ops *summary;
@@ -42,7 +42,7 @@ struct contender {
 struct field {
 	const char *name; /* of the tables */
 	uint32_t state_bytes;
-	double messages_max; /* who says more for 1000 tuples is out of the contest */
+	double messages_max; /* for 1000 tuples; a contender with more is out */
 	struct contender contender[CONTENDERS_MAX];
 };
 
@@ -55,7 +55,7 @@ struct field {
 		.name = "hpt-tail", .summary = &lab_rival_hpt_tail, .tail_rate = (rate),           \
 		.tail_strata = (strata)                                                            \
 	}
-/* Read out when the profile is, which no message pays for ... */
+/* Contenders that are read out with the profile, which costs no messages ... */
 #define AT_THE_END                                                                                 \
 	{.name = "hpt-lfu", .summary = &lab_rival_hpt_lfu},                                        \
 		{.name = "space-saving", .summary = &lab_rival_space_saving, .later = true},       \
@@ -66,7 +66,7 @@ struct field {
 	{                                                                                          \
 		.name = "rap", .summary = &lab_rival_rap, .later = true                            \
 	}
-/* ... and as often as the samplers beside them speak. */
+/* ... and contenders that are read out as often as the samplers beside them send messages. */
 #define READ_OUT(name_, summary_, rate)                                                            \
 	{                                                                                          \
 		.name = (name_), .summary = (summary_), .read_out_rate = (rate), .later = true     \
@@ -80,7 +80,7 @@ struct field {
 		READ_OUT("hpt-admit/r", &lab_rival_tiny_lfu, rate),                                \
 		READ_OUT("rap/r", &lab_rival_rap, rate)
 
-/* The paper's samplers with a table, those of 4,096 bytes, and those that say half as much. */
+/* The paper's samplers with a table, those of 4,096 bytes, and those with half as many messages. */
 enum { SMALL_FIELD, MAIN_FIELD, HALF_FIELD, FIELD_CNT };
 static const struct field fields[FIELD_CNT] = {
 	{"rivals-tuples-2368",
@@ -268,7 +268,8 @@ static void contest_release(struct contest *c)
 	lab_values_free(c->values);
 }
 
-/* What a summary of these bytes would hold at best, had it known the future. */
+/* Finds the share of the hottest tuples that fit into these bytes: the best that any summary could
+ * reach. */
 static void describe(const struct contest *c, struct scores *ret_scores)
 {
 	struct lab_exact_entry *entry = calloc(c->all.cnt + 1, sizeof(*entry));
@@ -286,7 +287,7 @@ static void describe(const struct contest *c, struct scores *ret_scores)
 	ret_scores->hottest_percent = c->all.total ? 100 * (double)sum / (double)c->all.total : NAN;
 }
 
-/* Messages are counted before the structures are read out, errors are taken after. */
+/* Messages are counted before the structures are read out; errors are computed after that. */
 static void score(struct contest *c, struct scores *ret_scores)
 {
 	double error[CONTENDERS_MAX + 1];
@@ -312,7 +313,7 @@ static void hold(const struct pathprof_trace *trace, struct contest *c, struct s
 	contest_init(c);
 	lab_trace_each(trace, take, c);
 	flush_batch(c);
-	/* A trace shorter than a window is one. */
+	/* A trace shorter than a window counts as one. */
 	if (!c->window_cnt)
 		end_window(c);
 	describe(c, ret_scores);
@@ -371,7 +372,8 @@ static void time_all(const struct pathprof_trace *trace, lab_rps_tuple_fn *tuple
 
 /* ---------------------------------------------------------------- programs and tables */
 
-/* The compiler runs to the paper's 16 M even in the small setting: aims are for that length. */
+/* The compiler runs to the paper's 16 M even in the small setting, since the aims are set for that
+ * length. */
 static uint64_t end_events(const struct lab_run *run, const struct lab_program *program)
 {
 	return lab_run_small(run) && strcmp(program->name, "cc1") != 0 ? 4000000 : 16000000;
@@ -405,13 +407,13 @@ static bool in_contest(const struct field *field, const struct scores *scores, s
 	return scores->figure[MESSAGES][which] <= field->messages_max;
 }
 
-/* Less error is better, more overlap is. */
+/* Less error is better; more overlap is better. */
 static bool better(enum figure figure, double x, double y)
 {
 	return figure == DYNAMIC ? x > y : x < y;
 }
 
-/* The best in the contest: of the later summaries, or else of ours and the papers'. */
+/* The best contender among the later summaries, or else among ours and the papers'. */
 static size_t best_of(const struct field *field, const struct scores *scores, enum figure figure,
 		      bool later)
 {
@@ -447,7 +449,7 @@ static double average(const struct lab_run *run, const struct scores *scores, en
 	return sum / (double)cnt;
 }
 
-/* Programs on which it is the best of its field. */
+/* The number of programs on which this one is the best of its field. */
 static size_t won(const struct lab_run *run, const struct field *field, const struct scores *scores,
 		  enum figure figure, size_t which)
 {
@@ -458,7 +460,7 @@ static size_t won(const struct lab_run *run, const struct field *field, const st
 	return cnt;
 }
 
-/* Programs on which something of ours or the papers' is better than every later summary. */
+/* The number of programs on which one of ours or the papers' beats every later summary. */
 static size_t won_by_samplers(const struct lab_run *run, const struct field *field,
 			      const struct scores *scores, enum figure figure)
 {
@@ -536,7 +538,8 @@ static void write_figure(struct lab_run *run, const struct field *field,
 	free(value);
 }
 
-/* Those with the least mean error whose mean of messages is in the contest. Returns how many. */
+/* Chooses the contenders with the least mean error whose mean of messages is in the contest.
+ * Returns how many. */
 static size_t choose_shown(const struct lab_run *run, const struct field *field,
 			   const struct scores *scores, size_t *ret_which)
 {
@@ -584,7 +587,7 @@ static void draw_best(struct lab_run *run, const struct field *field, const stru
 	lab_table_free(table);
 }
 
-/* The streams, and what the hottest tuples that fit are of them. */
+/* Writes the sizes of the streams, and the shares of the hottest tuples that fit. */
 static void write_streams(struct lab_run *run, const struct result *results)
 {
 	static const char *const columns[] = {
@@ -723,7 +726,7 @@ static void say_all(struct lab_run *run, const struct result *results, struct sc
 	say_half(run, &fields[HALF_FIELD], &results[cc1].scores[HALF_FIELD][LOADS]);
 }
 
-/* scores: room for those of one field and stream, by program. */
+/* scores: room for the scores of all programs in one field and stream. */
 static void write_all(struct lab_run *run, const struct result *results, struct scores *scores)
 {
 	for (size_t f = 0; f < FIELD_CNT; f++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * RPS figure 10: what a 16-entry table behind the sampler saves. What it adds up is not lost, so
- * errors stay as they are and only messages are counted.
+ * RPS figure 10: the messages that a 16-entry table behind the sampler saves. The counts that it
+ * adds up are not lost, so errors stay the same, and only messages are counted.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "experiment.h"
 #include "rps.h"
 
-/* By twos: without and with a table. The last is what sixteen times its size would save. */
+/* In pairs: without and with a table. The last has a table of sixteen times the size. */
 static const char *const samplers[] = {"R256",           "R256A16",        "H[P256]2048",
 				       "H[P256]2048A16", "T[256]2048",     "T[256]2048A16",
 				       "H[P256]2048",    "H[P256]2048A256"};

@@ -82,7 +82,7 @@ static void point(struct lab_table *table, size_t cnt, unsigned int trial_cnt, d
 	lab_table_add(table, label, ret_mean);
 }
 
-/* Where a falling curve passes 4 %, between its points; NaN when it does not. */
+/* The point at which a falling curve passes 4 %, interpolated. NaN if it does not. */
 static double reaches(double (*mean)[SAMPLER_CNT], size_t sampler)
 {
 	if (mean[0][sampler] <= 4)

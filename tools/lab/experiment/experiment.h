@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The papers' experiments on today's programs: `pathprof-lab experiment NAME`. What they share:
- * the programs and their traces, work spread over the processors, and the way results leave.
+ * The papers' experiments on today's programs: `pathprof-lab experiment NAME`. Their common part:
+ * the programs and their traces, work spread over the processors, and output of results.
  *
  * An experiment is one file exp_NAME.c in this folder with one struct lab_experiment. It writes
  * tables and figures through this header only, so each result is there as text, CSV, Markdown and
@@ -35,7 +35,7 @@ struct lab_program {
 	const char *what;    /* one line: what it is given to do */
 };
 
-/* What a trace holds, and how much of the program. */
+/* The contents of a trace, which also set how long a part of the program it covers. */
 enum lab_trace_kind {
 	LAB_TRACE_BRANCHES, /* control transfers */
 	LAB_TRACE_LOADS,    /* ... and every load with its value (16 M loads and more) */
@@ -45,7 +45,7 @@ enum lab_trace_kind {
 
 size_t lab_run_program_cnt(const struct lab_run *run);
 const struct lab_program *lab_run_program(const struct lab_run *run, size_t index);
-/* true in the small setting (minutes); experiments scale their repetitions by it. */
+/* true in the small setting (minutes). Experiments do fewer repetitions in it. */
 bool lab_run_small(const struct lab_run *run);
 /* Instructions of a dynamic window (EOPP 5.5.2): 100 M, in the small setting less. */
 uint64_t lab_run_window_insns(const struct lab_run *run);
@@ -70,9 +70,9 @@ uint32_t lab_trace_process(const struct pathprof_trace *trace);
 
 /*
  * Calls fn for every program, as many at once as there are processors, each in a process of its
- * own; what fn writes to result (result_bytes, zeroed) is there afterwards in
- * results[index * result_bytes]. Progress goes to standard error. Traces of `kind` are made first;
- * of LAB_TRACE_NONE trace is NULL.
+ * own; the bytes that fn writes to result (result_bytes, zeroed) are afterwards in results[index *
+ * result_bytes]. Progress goes to standard error. Traces of `kind` are made first; of
+ * LAB_TRACE_NONE trace is NULL.
  */
 typedef void lab_program_fn(struct lab_run *run, const struct lab_program *program,
 			    const struct pathprof_trace *trace, void *result);
@@ -112,7 +112,7 @@ void lab_plot_write(struct lab_run *run, const struct lab_table *table,
 		    const struct lab_plot *plot);
 
 /*
- * A line of the comparison with the papers: what, their figure, ours, the aim and whether it is
+ * A line of the comparison with the papers: subject, their figure, ours, the aim and whether it is
  * met. The report collects them.
  */
 struct lab_headline {
@@ -122,7 +122,7 @@ struct lab_headline {
 	const char *unit; /* "%", "x" */
 	double aim;       /* NaN: none */
 	bool at_most;     /* the aim is an upper bound */
-	const char *why;  /* where and why we differ, NULL: nothing to say */
+	const char *why;  /* where and why our figure differs; NULL: nothing to say */
 };
 void lab_headline(struct lab_run *run, const struct lab_headline *headline);
 

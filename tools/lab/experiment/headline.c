@@ -46,7 +46,7 @@ static void put_csv(FILE *out, const char *text)
 	fputc('"', out);
 }
 
-/* "yes", "no", or nothing where the paper sets no aim. A figure that is NaN meets none. */
+/* "yes", "no", or "" where the paper sets no aim. A figure that is NaN meets no aim. */
 static const char *met(const struct lab_headline *h)
 {
 	if (isnan(h->aim))

@@ -118,7 +118,7 @@ static void function(FILE *out, int i, uint64_t *state)
 	}
 }
 
-/* Preprocessed C: nothing is included. */
+/* Preprocessed C, without includes. */
 void lab_input_c(FILE *out)
 {
 	uint64_t state = 0xfeedface;

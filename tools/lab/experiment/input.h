@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the experiments' programs read: text, sources and scripts made here, the same bytes each
+ * The inputs of the experiments' programs: text, sources and scripts made here, the same bytes each
  * time on every machine. Some megabytes at most. Errors show in ferror(out).
  */
 #ifndef LAB_EXPERIMENT_INPUT_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Figures, drawn by gnuplot from the tables' CSV files, so that the figure is what the table says
- * and anyone can draw it anew. NAME.gp, the script, is kept beside NAME.svg.
+ * Figures, drawn by gnuplot from the tables' CSV files, so that the figure shows the table and
+ * anyone can draw it anew. NAME.gp, the script, is kept beside NAME.svg.
  */
 #include "experiment.h"
 

@@ -251,7 +251,8 @@ static void redirect(const char *file, int flags, int fd)
 	close(from);
 }
 
-/* A user's own settings would change what the program does. */
+/* Sets a fixed environment and the standard streams, since a user's own settings would change what
+ * the program does. */
 void lab_program_environment(const struct lab_program *program)
 {
 	const char *input = recipe_of(program)->input;
@@ -261,7 +262,7 @@ void lab_program_environment(const struct lab_program *program)
 		_exit(126);
 	redirect(input ? input : "/dev/null", O_RDONLY, STDIN_FILENO);
 	redirect("/dev/null", O_WRONLY, STDOUT_FILENO);
-	/* Here the tracer says why there is no trace. */
+	/* The tracer writes to this file why there is no trace. */
 	redirect("messages", O_WRONLY | O_CREAT | O_TRUNC, STDERR_FILENO);
 }
 

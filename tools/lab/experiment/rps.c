@@ -10,7 +10,7 @@
 #include "run.h"
 #include "value_error.h"
 
-/* In the bits that no user address has; edges have tag 0. */
+/* In bits that no user address has. Edges have tag 0. */
 #define CALL_TAG (UINT64_C(1) << 56)
 
 struct pass {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the experiments of RPS section 5 share: one pass over a trace with several compressors at
- * once, their errors and messages at given points, and the cost of a message.
+ * The common part of the experiments of RPS section 5: one pass over a trace with several
+ * compressors at once, their errors and messages at given points, and the cost of a message.
  */
 #ifndef LAB_EXPERIMENT_RPS_H
 #define LAB_EXPERIMENT_RPS_H
@@ -49,7 +49,7 @@ struct lab_rps_result {
 	struct lab_rps_point points[LAB_RPS_POINTS_MAX];
 };
 
-/* Instructions are counted whole program, not only those that bring tuples. At the last point
+/* All instructions of the program are counted, not only those that bring tuples. At the last point
  * second-level tables are flushed, as at the end of a profile. */
 void lab_rps_measure(const struct pathprof_trace *trace, const struct lab_rps_plan *plan,
 		     struct lab_rps_result *ret_result);

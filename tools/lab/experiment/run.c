@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What experiments ask of their run: traces of the programs, and all programs at once.
+ * The services of a run for its experiments: traces of the programs, and running all programs at
+ * once.
  *
  * Traces are kept under OUT/traces, so the second experiment on a program reads what the first
  * recorded; a trace is there under its name only when it is whole. Each child of
@@ -103,8 +104,9 @@ static const char *const kind_names[] = {"branches", "loads", "memory"};
 static const char *const kind_options[] = {NULL, "--loads", "--memory"};
 
 /*
- * What the tracer may record, in words: one a block, and five a load with its value or three an
- * access without. The compiler's loads are the 16 million of RPS figure 7 in either setting.
+ * The most words that the tracer may record. A block takes one word, a load with its value five, an
+ * access without a value three. The compiler's trace holds the 16 million loads of RPS figure 7 in
+ * either setting.
  */
 static uint64_t limit(const struct lab_run *run, const struct lab_program *program,
 		      enum lab_trace_kind kind)
@@ -134,7 +136,7 @@ static char *tracer_path(void)
 
 #define WORDS_MAX 64
 
-/* A command, as it is put together. */
+/* The words of a command while it is put together. */
 struct words {
 	const char *words[WORDS_MAX];
 	size_t cnt;
@@ -146,7 +148,7 @@ static void add_word(struct words *words, const char *word)
 		words->words[words->cnt++] = word;
 }
 
-/* Never returns: becomes the tracer, with these words before the program's own. */
+/* Never returns: executes the tracer with these words, then the program's own. */
 static void execute(struct words *words, const struct lab_program *program, const char *dir)
 {
 	add_word(words, "--");
@@ -226,7 +228,8 @@ static void record(const struct lab_run *run, const struct lab_program *program,
 	if (kind_options[kind])
 		add_word(&words, kind_options[kind]);
 	status = run_tracer(run, program, &words);
-	/* At the limit the program is killed, so its status says nothing; the file does. */
+	/* At the limit the program is killed, so its status says nothing; whether the file is whole
+	 * does. */
 	if (!lab_trace_is_whole(part))
 		fail_run(run, program, status);
 	if (rename(part, path))

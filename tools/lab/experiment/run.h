@@ -25,7 +25,7 @@ struct lab_run {
 size_t lab_program_cnt(void);
 const struct lab_program *lab_program_all(size_t index);
 const struct lab_program *lab_program_find(const char *name);
-/* How long "gzip" is in "gzip.text"; and whether two entries are of one program. */
+/* The length of "gzip" in "gzip.text"; and whether two entries are of one program. */
 size_t lab_program_name_len(const char *name);
 bool lab_same_program(const struct lab_program *a, const struct lab_program *b);
 /*

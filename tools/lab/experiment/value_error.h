@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The error of value profiles against the ideal one (RPS 5.3.1). Profile 0 is the ideal: it counts
- * every tuple. The others count what a compressor said.
+ * every tuple. The others count a compressor's messages.
  *
  * A load counts when it executed at least 1000 times and at least 40 % of that in sufficiently
  * invariant tuples, those of at least 10 % of the load's executions; all by the ideal profile. The

@@ -42,8 +42,8 @@ static void count(struct lab_transfers *t, const struct lab_transfer *key)
 }
 
 /*
- * Behind a handler's return the branch that had been executed before it may come first: where the
- * run that it ends began is not known then. Nor is it behind a gap.
+ * After a handler's return, the first branch may be one that was executed before the handler. Then,
+ * and after a gap, the start of the run that the branch ends is not known.
  */
 static void read_event(void *context, const struct pathprof_trace_event *event)
 {

@@ -3,7 +3,7 @@
 
 #include <linux/perf_event.h>
 
-/* Longer than any run: the bound of a walk over edges FALL. */
+/* More blocks than any straight run has: the bound of a walk over FALL edges. */
 #define RUN_BLOCKS_MAX 65536
 
 const char *lab_verdict_name(enum lab_verdict verdict)
@@ -23,7 +23,8 @@ const char *lab_verdict_name(enum lab_verdict verdict)
 
 /* ---------------------------------------------------------------- looking up */
 
-/* Parts of a function need not be neighbours, so all of them are asked: for misses only. */
+/* The parts of a function need not be neighbours, so all are searched. This is slow, and only
+ * needed for misses. */
 uint32_t lab_graph_function_at(const struct pathprof_graph *g, uint64_t offset)
 {
 	uint32_t block = pathprof_graph_block_at(g, offset);
@@ -77,8 +78,8 @@ static bool has_kind(const struct pathprof_graph *g, uint32_t from, uint32_t kin
 /* ---------------------------------------------------------------- coming in */
 
 /*
- * A block that ends with a call right before offset, found by its last byte. Of several readings of
- * the same bytes all end there alike.
+ * A block that ends with a call right before offset, found by its last byte. If the same bytes were
+ * decoded in several ways, all those blocks end there.
  */
 static uint32_t call_before(const struct pathprof_graph *g, uint64_t offset)
 {
@@ -135,7 +136,8 @@ static enum lab_verdict comes_back(const struct lab_graph_place *next, uint32_t 
 	return block == PATHPROF_GRAPH_NONE ? LAB_VERDICT_ENTRY : LAB_VERDICT_RETURN;
 }
 
-/* A call by pointer: any block may be a second entry of assembly. */
+/* The verdict on a call by pointer. Assembly functions may have second entries, so any block may be
+ * called. */
 static enum lab_verdict goes_in(const struct lab_graph_place *next)
 {
 	if (block_from(next->graph, next->offset) != PATHPROF_GRAPH_NONE)
@@ -147,7 +149,8 @@ static enum lab_verdict goes_in(const struct lab_graph_place *next)
 
 /* ---------------------------------------------------------------- going out */
 
-/* An indirect jump without an edge: a tail call by pointer, a stub, longjmp, the unwinder. */
+/* The verdict on an indirect jump without an edge: a tail call by pointer, a stub, longjmp, the
+ * unwinder. */
 static enum lab_verdict jumps_out(const struct lab_graph_transfer *t, uint32_t block,
 				  uint32_t forget, bool *ret_at_next)
 {
@@ -159,7 +162,7 @@ static enum lab_verdict jumps_out(const struct lab_graph_transfer *t, uint32_t b
 		return LAB_VERDICT_LEAVES;
 	if (g == t->next.graph) {
 		to = block_from(g, t->next.offset);
-		/* A stub's edge says what it leads to first, or by default. */
+		/* A stub's edge says only where it leads at first, or by default. */
 		if (has_kind(g, block, PATHPROF_EDGE_SWITCH) && !is_stub(g, block))
 			return LAB_VERDICT_SWITCH;
 		if (to != PATHPROF_GRAPH_NONE && is_entry(g, to))
@@ -196,7 +199,7 @@ static bool direct_edge(const struct lab_graph_transfer *t, uint32_t block, uint
 	return t->from.graph == t->next.graph && has_edge(t->from.graph, block, to, kinds, forget);
 }
 
-/* block holds the branch. */
+/* The verdict on a branch that lies in block. */
 static enum lab_verdict leave(const struct lab_graph_transfer *t, uint32_t block, uint32_t forget,
 			      bool *ret_at_next)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What was executed, held against a graph: is this transfer one of its edges?
+ * Checks executed control transfers against a graph: is a transfer one of its edges?
  *
  * Positions are file offsets. Read-only; any thread.
  */
@@ -42,7 +42,7 @@ struct lab_graph_transfer {
 	bool taken;
 };
 
-/* One or two words, for tables. */
+/* The verdict in one or two words, for tables. */
 const char *lab_verdict_name(enum lab_verdict verdict);
 /*
  * forget: every so many-th edge of a graph counts as missing, 0: none. *ret_at_next: what is wrong

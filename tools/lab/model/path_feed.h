@@ -36,7 +36,7 @@ struct lab_path {
 	uint32_t metric[LAB_METRIC_CNT];
 };
 
-/* The events that a branch brought. */
+/* The events since the branch before, which a branch adds to its path. */
 struct lab_brought {
 	const struct pathprof_branch *branch;
 	uint32_t insn_cnt;

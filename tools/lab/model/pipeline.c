@@ -46,7 +46,7 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* When an instruction could retire, were it not for the queue. */
+/* Returns when an instruction could retire if there were no queue. */
 static uint64_t finish(struct lab_pipeline *p, bool missed)
 {
 	uint64_t done;
@@ -63,7 +63,7 @@ static void retire(struct lab_pipeline *p, uint64_t time)
 	p->reorder_at = (p->reorder_at + 1) % LAB_REORDER_CNT;
 }
 
-/* When the queue has room: as soon as the branch queue_size before has left it. */
+/* Returns when the queue has room: as soon as the branch queue_size places before has left it. */
 static uint64_t room(const struct lab_pipeline *p)
 {
 	if (!p->queue_size)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the path profiler costs a processor (EOPP 5.5.3): a branch queue between the commit stage
- * and the profiler, and a simple out-of-order machine in front of it.
+ * A model of the time that the path profiler costs a processor (EOPP 5.5.3): a branch queue between
+ * the commit stage and the profiler, and a simple out-of-order machine in front of it.
  *
  * The machine, in quarters of a cycle: instructions are finished in order at a steady two a cycle
  * (what dependences and L1 misses leave of four), except that a miss in the L2 finishes 100 cycles
- * late without holding up those behind it; what follows a mispredicted branch starts 3 cycles
+ * late without holding up those behind it; the code after a mispredicted branch starts 3 cycles
  * after the branch is finished; 128 instructions are in flight at most; retirement is in order, at
- * most four a cycle. So what piled up behind a stall retires in a burst, which is what a queue is
- * for. The penalties are those of table 5.3; the steady rate is ours.
+ * most four a cycle. So the instructions that piled up behind a stall retire in a burst; the queue
+ * absorbs it. The penalties are those of table 5.3; the steady rate is ours.
  *
  * The profiler takes one branch at a time, for the latency its operations add up to. A retiring
  * branch waits in the queue until then; when the queue is full, it and all behind it wait to
@@ -33,8 +33,8 @@
 #define LAB_QUEUE_MAX       64
 
 struct lab_pipeline {
-	uint64_t finished;                 /* when the latest instruction was, at the steady rate */
-	uint64_t retired;                  /* when it was */
+	uint64_t finished; /* when the latest instruction finished, at the steady rate */
+	uint64_t retired;  /* when the latest instruction retired */
 	uint64_t reorder[LAB_REORDER_CNT]; /* when the instruction so many before retired */
 	uint32_t reorder_at;
 	uint32_t queue_size;           /* LAB_QUEUE_NONE: no profiler */

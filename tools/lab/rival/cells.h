@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the set-associative rivals are made of: sets of ways, with a key and a count in each. The
+ * The common part of the set-associative rivals: sets of ways, with a key and a count in each. The
  * rivals differ in which way they replace, and when.
  *
  * Workload: once for each event, some hundred million a run. One owner, one thread. The program

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Two that let chance decide whether a new key takes the place of the least of its set:
+ * Two rivals that decide by chance whether a new key takes the place of the least of its set:
  *
  *   rap           with probability count / (least + count), and the least one's count along with
  *                 it: unbiased where Space-Saving overestimates (Ben Basat and others 2017)
@@ -17,7 +17,7 @@
 #define WAYS        8
 #define RANDOM_BITS 64
 #define DECAY       1.08
-#define DECAY_ZERO  256 /* from here on the chance is none */
+#define DECAY_ZERO  256 /* from here on the chance is 0 */
 
 struct chance {
 	struct lab_rival rival;
@@ -56,7 +56,7 @@ static uint32_t draw(struct chance *c)
 	return (uint32_t)((c->random * 0x2545F4914F6CDD1DULL) >> 32);
 }
 
-/* The cell to decide about; NULL when the key was there or found room. */
+/* Returns the cell to decide about, or NULL when the key was there or found a free cell. */
 static struct lab_cell *settle(struct chance *c, const struct lab_key *key, uint32_t count)
 {
 	struct lab_cell *set = lab_cells_set(&c->cells, key);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A fully associative set of keys with counts, the least count at hand: what the rivals that need
- * a total order keep. Binary heap, found by a chained hash.
+ * A fully associative set of keys with counts, ordered by count, for the rivals that replace the
+ * least of all keys. It is a binary heap, with a chained hash to find keys.
  *
  * Workload: once for each event. In hardware this is a content-addressed memory; only keys and
  * counts are charged as state, which favours whoever uses it. One owner, one thread.

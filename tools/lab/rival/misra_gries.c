@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Misra and Gries (1982) in sets of eight: a key that finds no room takes its count from every
- * other of the set, and who has none left makes room. Old keys decay, so that phases are followed.
- * What a whole set has given is known, hence added to each estimate: half of it, since an entry
- * was there for part of the time.
+ * Misra and Gries (1982) in sets of eight: a key that finds no room subtracts its count from all
+ * others of the set, and a key with nothing left makes room. Old keys decay, so that phases are
+ * followed. The sum of what was subtracted from all of a set is kept, and half of it is added to
+ * each estimate, since an entry was there for part of the time only.
  */
 #include "rivals.h"
 
@@ -16,7 +16,7 @@
 struct misra_gries {
 	struct lab_rival rival;
 	struct lab_cells cells;
-	uint32_t *given; /* by each cell of a set */
+	uint32_t *given; /* the sum subtracted from each cell of a set */
 };
 
 static struct lab_rival *create(const struct lab_rival_config *config)

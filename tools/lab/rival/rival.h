@@ -26,7 +26,7 @@ struct lab_rival_config {
 	lab_emit_fn *emit;
 	void *context;
 	uint64_t seed;
-	/* Of those that sample what they replace: one message for so much, strata. 0: 16, 128 */
+	/* For rivals that sample what they replace: rate and strata of the sampler; 0: 16, 128 */
 	uint32_t tail_rate, tail_strata;
 };
 
@@ -60,8 +60,8 @@ extern const struct lab_rival_ops *const lab_rivals[];
 struct lab_rival *lab_rival_sampler(const char *notation, const struct lab_rival_config *config);
 
 /*
- * A rival that is drained on the way, so often that there is a message for `rate` events at most:
- * a summary on the budget of a sampler of that rate.
+ * A rival that is drained on the way, at most one message for `rate` events: a summary on the
+ * budget of a sampler of that rate.
  */
 struct lab_rival *lab_rival_read_out(const struct lab_rival_ops *ops,
 				     const struct lab_rival_config *config, uint32_t rate);

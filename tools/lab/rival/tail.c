@@ -6,8 +6,9 @@
  * and whoever carries the counter over the rate leaves with it. Counters start at a random phase,
  * so each path's count is unbiased, and table and messages together keep the total.
  *
- * Every HAND-th miss a hand that goes round takes the place of the rule, so what was hot once does
- * not stay for ever; since large counts leave whole, that takes few messages.
+ * At every HAND-th miss a hand that goes round the set chooses the entry instead of the rule, so
+ * entries that were hot once do not stay for ever; since large counts leave whole, that takes few
+ * messages.
  *
  * hpt-tail replaces the least as the thesis does. hpt-admit-tail lets a new path in by chance, 1 in
  * the count of the least and one (RAP's rule), else the new path itself goes to the tail.
@@ -90,7 +91,7 @@ static struct lab_rival *admit_create(const struct lab_rival_config *config)
 	return &t->rival;
 }
 
-/* A key leaves the table, or never came in. */
+/* Handles a key that leaves the table or was not let in. */
 static void leave(struct tail *t, const struct lab_key *key, uint64_t count)
 {
 	uint32_t *stratum = &t->stratum[lab_hash_range(lab_key_hash(key, 1), t->stratum_cnt)];
@@ -106,7 +107,7 @@ static void leave(struct tail *t, const struct lab_key *key, uint64_t count)
 	lab_cells_emit(&t->cells, key, t->rate);
 }
 
-/* The cell whose place is at stake; NULL when the new key is not let in. */
+/* Returns the cell that the new key is to replace, or NULL when the new key is not let in. */
 static struct lab_cell *choose(struct tail *t, struct lab_cell *set, uint32_t count)
 {
 	struct lab_cell *least;

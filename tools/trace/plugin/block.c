@@ -38,7 +38,7 @@ static bool same(const struct block *x, const struct block *y)
 	       a->last_offset == b->last_offset && a->insn_cnt == b->insn_cnt;
 }
 
-/* The place of block, or where it belongs. The table has a free place. */
+/* Returns the place of block, or the free place for it. The table always has a free place. */
 static struct block **place_of(const struct block *block)
 {
 	size_t i = hash(block) & (table_size - 1);
@@ -95,7 +95,7 @@ static void define(const struct block *block)
 	process_define(PATHPROF_TRACE_BLOCKS, &record, sizeof(record), NULL, 0);
 }
 
-/* All but the id of *block is given. */
+/* The caller fills in all of *block but the id. */
 struct block *block_intern(const struct block *block)
 {
 	struct block **place, *known, *made;

@@ -10,7 +10,7 @@
 #include "record.h"
 
 #define DEPTH        1024 /* entries kept; a power of two */
-#define HANDLERS_MAX 64   /* as whoever reads a trace keeps */
+#define HANDLERS_MAX 64   /* as many as readers of a trace keep */
 #define PLACES_FIRST 4096 /* places of the table of pairs */
 #define NOWHERE      UINT64_MAX
 
@@ -25,9 +25,9 @@ struct entry {
  * top. */
 struct stack {
 	uint32_t top, depth;
-	uint32_t known;     /* of these, those that the stack of 32 has */
-	uint32_t before;    /* piece that a call or return ended; 0: the one in hand follows none */
-	struct entry piece; /* in hand; node 0: none */
+	uint32_t known;  /* how many of the entries a path stack of 32 has as well */
+	uint32_t before; /* the piece that the last call or return ended; 0: none before this one */
+	struct entry piece; /* the current one; node 0: none */
 	struct entry entries[DEPTH];
 };
 
@@ -79,7 +79,7 @@ static __attribute__((noinline)) uint32_t make_child(struct trace_node *node, ui
 	child = node->child[taken];
 	if (!child) {
 		child = new_node();
-		/* Pairs with child_of(): the node is empty before anybody finds it. */
+		/* Pairs with child_of(): the node is empty when another thread finds it. */
 		__atomic_store_n(&node->child[taken], child, __ATOMIC_RELEASE);
 	}
 	unlock();
@@ -171,7 +171,7 @@ static __attribute__((noinline)) void look_up_pair(uint32_t first, uint32_t seco
 	pair = find_pair(first, second);
 	if (pair) {
 		add_one(&arena->pairs[pair].cnt);
-		/* Pairs with count_pair(): what the pair holds is there. */
+		/* Pairs with count_pair(): the members of the pair are complete. */
 		__atomic_store_n(&arena->nodes[first].pair, pair, __ATOMIC_RELEASE);
 	} else {
 		arena->lost_pairs = 1;
@@ -179,7 +179,7 @@ static __attribute__((noinline)) void look_up_pair(uint32_t first, uint32_t seco
 	unlock();
 }
 
-/* Mostly a piece is followed by what followed it last. */
+/* A piece is mostly followed by the one that followed it last. */
 static inline void count_pair(uint32_t first, uint32_t second)
 {
 	uint32_t pair = __atomic_load_n(&arena->nodes[first].pair, __ATOMIC_ACQUIRE);
@@ -227,8 +227,8 @@ static inline void end_piece(struct stack *s, uint32_t root, bool crosses)
 }
 
 /*
- * The branch is on the path and on the piece. Until the first call of a path these are one node.
- * true: one of them has reached its greatest length.
+ * Adds the branch to the path and to the piece, which are one node until the path's first call.
+ * Returns true if one of them has reached its greatest length.
  */
 static inline bool extend(struct stack *s, uint32_t taken)
 {
@@ -352,7 +352,8 @@ void count_describe(struct block *block)
 
 /* ---------------------------------------------------------------- signals and jumps */
 
-/* One stack too many, or no memory for it, costs the oldest. false: there is none at all. */
+/* If there are too many stacks, or no memory for one more, the oldest is lost. Returns false if
+ * there is none at all. */
 static bool enter_handler(struct counter *c)
 {
 	struct stack *made = c->stack_cnt < HANDLERS_MAX ? calloc(1, sizeof(*made)) : NULL;
@@ -417,20 +418,20 @@ static inline bool goes_on(const struct block *a, const struct block *b)
 	return b->as.start == a->as.target || b->as.start == a->fall || a->anywhere;
 }
 
-/* A branch that is none of both ways is taken. */
+/* A branch that goes neither to its target nor to the next instruction counts as taken. */
 static inline uint32_t is_taken(const struct block *a, const struct block *b)
 {
 	return b->as.start == a->as.target || b->as.start != a->fall;
 }
 
-/* Any block. */
+/* Handles any block. */
 static __attribute__((noinline)) void enter(struct counter *c, struct block *block, bool reached)
 {
 	const struct block *last;
 
 	if (unlikely(!c))
 		return;
-	/* A block begins with what the rules know of it. */
+	/* A block begins with the members that pp_follow.h uses. */
 	last = (const struct block *)c->follow.last;
 	if (!reached && last)
 		c->follow.is_left = true;
@@ -452,12 +453,13 @@ static __attribute__((noinline)) void enter(struct counter *c, struct block *blo
  * what is not there yet goes the way above. It is for programs of one thread.
  */
 
-/* The nodes that path and piece come to by a branch. */
+/* The nodes to which a branch leads from the path and the piece. */
 struct next_nodes {
 	uint32_t path, piece;
 };
 
-/* false: a node is not there yet, there is no path or piece, or one is too long. */
+/* Returns false if a node does not exist yet, there is no path or piece, or one of them is too
+ * long. */
 static inline __attribute__((always_inline)) bool
 look_ahead(const struct stack *s, const struct entry *path, uint32_t taken, struct next_nodes *ret)
 {
@@ -485,8 +487,8 @@ static inline __attribute__((always_inline)) bool usual_forward(struct stack *s,
 	return true;
 }
 
-/* The pair that ends with this piece: 0 where none is to be counted; false: it must be looked up.
- */
+/* Finds the pair that ends with this piece, 0 if none is to be counted. Returns false if it must be
+ * searched for. */
 static inline __attribute__((always_inline)) bool usual_pair(const struct stack *s, uint32_t ended,
 							     uint32_t *ret_pair)
 {
@@ -568,7 +570,7 @@ usual_step(struct stack *s, enum count_step step, uint32_t taken, const struct b
 	return step == COUNT_STEP_NONE || usual_return(s, next->root);
 }
 
-/* false: nothing was done. */
+/* Returns false if nothing was done. */
 static inline __attribute__((always_inline)) bool usual_enter(struct counter *c,
 							      struct block *block, bool reached)
 {

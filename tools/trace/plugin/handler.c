@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The signal handlers that the program sets: where one begins is no branch.
+ * The signal handlers that the program sets: entering one is not a branch.
  *
  * Workload: a few dozen. Locking: plugin_lock(). Ownership: static.
  */
@@ -12,7 +12,8 @@
 #define KNOWN_MAX  256
 
 static uint64_t handlers[SIGNAL_CNT];
-/* Every address that ever was one: a signal may be on its way when another handler is set. */
+/* All addresses that were ever set as handlers: a signal may be under way when another handler is
+ * set. */
 static uint64_t known[KNOWN_MAX];
 static size_t known_cnt;
 

@@ -39,7 +39,7 @@ static void drop(size_t i)
 	ranges[i] = ranges[--range_cnt];
 }
 
-/* Whole ranges go: what is left of one is looked up again when it runs. */
+/* Drops whole ranges. Their other parts are looked up again when they run. */
 void map_forget(uint64_t start, uint64_t end)
 {
 	for (size_t i = range_cnt; i-- > 0;)
@@ -98,7 +98,8 @@ static bool parse_line(const char *line, struct range *ret_range, char *ret_name
 	return true;
 }
 
-/* Anonymous memory that the emulator protects page by page is one range to us. */
+/* Finds the range of an address. Adjoining anonymous memory, which the emulator protects page by
+ * page, counts as one range. */
 static bool scan(FILE *maps, uint64_t address, struct range *ret_range, char *ret_name)
 {
 	char line[NAME_MAX_BYTES + 128], name[NAME_MAX_BYTES] = "";

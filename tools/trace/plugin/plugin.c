@@ -68,8 +68,8 @@ static void decode(const struct qemu_plugin_insn *insn, struct pp_insn *ret_insn
 }
 
 /*
- * The instructions of a translation that are run by it. The emulator leaves an instruction that
- * goes on in the next page to the next translation, yet lists what it had read of it.
+ * Counts the instructions that a translation runs. The emulator leaves an instruction that
+ * continues in the next page to the next translation, yet lists here the bytes that it had read.
  */
 static size_t whole_insns(const struct qemu_plugin_tb *tb)
 {
@@ -108,7 +108,8 @@ static void plant_accesses(struct qemu_plugin_tb *tb, size_t insn_cnt)
 	qemu_mem_cb record =
 		plugin_share->flags & PATHPROF_TRACE_HAS_LOADS ? record_load : record_access;
 
-	/* Both directions, and the callback looks: 7.2 delivers the wrong ones otherwise. */
+	/* Asks for both directions, and the callback selects: version 7.2 delivers the wrong ones
+	 * otherwise. */
 	for (size_t i = 0; i < insn_cnt; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 
@@ -179,7 +180,7 @@ static struct trace_share *attach(int fd)
 	struct trace_share *share;
 	struct stat status;
 
-	/* As long as it is: arenas are there only when paths are counted. */
+	/* Maps the whole file, which has arenas only when paths are counted. */
 	if (fstat(fd, &status) < 0)
 		return NULL;
 	share = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE,

@@ -24,7 +24,7 @@
 struct block {
 	struct pp_trace_block as; /* as the rules of pp_follow.h want it */
 	uint64_t last_pc;
-	/* counting: where it goes on without a branch that is taken; UINT64_MAX: it does not */
+	/* counting: the next address if no branch is taken; UINT64_MAX: none */
 	uint64_t fall;
 	uint32_t id;
 	uint32_t root; /* counting: the node where paths from here begin; 0: none yet */
@@ -39,7 +39,7 @@ extern uint64_t plugin_guest_base; /* of an address of the program, in the emula
 void plugin_lock(void);
 void plugin_unlock(void);
 
-/* process.c: this process, and what is said of it. Under plugin_lock(). */
+/* process.c: this process, and its definitions. Under plugin_lock(). */
 int process_claim(uint32_t parent);
 bool process_known(void); /* false: no slot was left; nothing is recorded */
 uint32_t process_number(void);
@@ -48,14 +48,15 @@ void process_define(uint32_t type, const void *record, uint32_t len_bytes, const
 		    uint32_t name_bytes);
 void process_executing(const char *name);
 void process_not_executing(void);
-/* Waits until a futex word changes, a while at most. false: the tracer is gone or wants no more. */
+/* Waits until a futex word changes, for a limited time. Returns false if the tracer is gone or
+ * wants no more. */
 bool process_wait(uint32_t *seq, uint32_t seen);
 void process_ring_bell(void);
 
 /* block.c. NULL: no memory. Under plugin_lock(). */
 struct block *block_intern(const struct block *block);
 void block_mark_handler(uint64_t address);
-/* Paths are counted anew: what blocks know of the nodes of before is void. */
+/* Counting of paths begins anew: blocks forget their roots among the nodes of before. */
 void block_forget_roots(void);
 
 /* map.c: which file an address of code comes from. Under plugin_lock(). */

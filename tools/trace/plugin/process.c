@@ -82,7 +82,7 @@ int process_claim(uint32_t parent)
 	record.process = self->process;
 	if (plugin_share->counts)
 		count_open(slot_index);
-	/* Pairs with the reader's acquire: what the slot says of the process is complete. */
+	/* Pairs with the reader's acquire: a slot seen live has its other members filled in. */
 	__atomic_store_n(&self->state, TRACE_LIVE, __ATOMIC_RELEASE);
 	process_define(PATHPROF_TRACE_PROCESSES, &record, sizeof(record), NULL, 0);
 	return 0;
@@ -138,7 +138,7 @@ static uint64_t copy_in(uint64_t at, const void *from, uint32_t len_bytes)
 	return at + len_bytes;
 }
 
-/* type: enum pathprof_trace_chunk_type; record and name become one record of the file. */
+/* type: enum pathprof_trace_chunk_type. record and name together become one record of the file. */
 void process_define(uint32_t type, const void *record, uint32_t len_bytes, const void *name,
 		    uint32_t name_bytes)
 {

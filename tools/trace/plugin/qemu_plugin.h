@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What we use of the emulator's plugin interface, version 1: our own declarations, since Debian 12
- * ships no header of it. The functions are exported by qemu-x86_64 itself.
+ * The part of the emulator's plugin interface, version 1, that we use: our own declarations, since
+ * Debian 12 ships no header of it. The functions are exported by qemu-x86_64 itself.
  *
  * Locking: callbacks of execution run in the thread they are about; translation under the
  * emulator's own lock, yet in any thread.
@@ -36,7 +36,8 @@ struct qemu_plugin_insn;
 
 enum { QEMU_PLUGIN_CB_NO_REGS = 0 };
 enum { QEMU_PLUGIN_MEM_RW = 3 };
-/* Of meminfo; the interface asks for the store beside it only. */
+/* The bit of meminfo for a load. The interface only has a function that tests the bit for a
+ * store. */
 enum { QEMU_PLUGIN_MEMINFO_LOAD = 1 << 16 };
 enum { QEMU_PLUGIN_INLINE_ADD_U64 = 0 };
 

@@ -10,8 +10,9 @@
 #include "qemu_plugin.h"
 
 /*
- * Words between two looks at limits and room; more than one record may pass them by. A thread gets
- * as many as it has written and a few, so that one which hardly runs takes hardly any of the limit.
+ * Words that a thread may write between two checks of limits and room; a record may exceed them. A
+ * thread gets as many as it has written and a few more, so one that hardly runs takes hardly any of
+ * the limit.
  */
 #define GRANT_WORDS (1u << 16)
 #define FIRST_WORDS (1u << 8)
@@ -31,7 +32,7 @@ static void append(struct recorder *r, uint32_t word)
 	r->word_cnt++;
 }
 
-/* Pairs with the reader's acquire load: the words before the count are there. */
+/* Pairs with the reader's acquire load: the words counted are complete. */
 static void publish(const struct recorder *r)
 {
 	__atomic_store_n(&r->slot->word_cnt, r->word_cnt, __ATOMIC_RELEASE);
@@ -104,7 +105,7 @@ static bool cut(struct recorder *r)
 	return false;
 }
 
-/* More words may follow: how many until the next look. false: nothing may. */
+/* Permits the words up to the next check. Returns false if no more may be written. */
 static bool grant(struct recorder *r)
 {
 	uint64_t budget = take_budget(wanted_words(r));
@@ -127,8 +128,8 @@ static bool is_block(uint32_t word)
 	return word && word < PATHPROF_TRACE_ACCESS;
 }
 
-/* The recorder's slow side, entered at pause_at; whether the record that begins with word goes in.
- */
+/* The slow part of recording, entered at pause_at. Returns whether the record that begins with word
+ * is written. */
 static __attribute__((noinline)) bool pause(struct recorder *r, uint32_t word)
 {
 	if (!r->slot)
@@ -137,7 +138,8 @@ static __attribute__((noinline)) bool pause(struct recorder *r, uint32_t word)
 		return grant(r);
 	if (__atomic_load_n(&plugin_share->cut, __ATOMIC_RELAXED) || r->word_cnt)
 		return false;
-	/* Recording begins with a block, and where it does not begin with the program, says so. */
+	/* Recording begins with a block. If that is not the program's first, a mark of a cut comes
+	 * before it. */
 	if (!is_block(word) || still_skipping())
 		return false;
 	r->muted = false;
@@ -232,7 +234,7 @@ static void put_access(struct recorder *r, uint32_t word, uint64_t address)
 	publish(r);
 }
 
-/* A locked exchange among threads comes as one access of both directions. */
+/* A locked exchange, with several threads, comes as one access of both directions. */
 void record_access(unsigned vcpu, uint32_t info, uint64_t address, void *pc)
 {
 	struct recorder *r = record_of(vcpu);
@@ -324,7 +326,7 @@ static void begin(struct recorder *r, uint32_t thread)
 	r->muted = __atomic_load_n(&plugin_share->skip_cnt, __ATOMIC_RELAXED) != 0;
 	r->slot->stream = next_stream();
 	r->slot->process = process_slot();
-	/* Pairs with the reader's acquire: the slot says whose it is. */
+	/* Pairs with the reader's acquire: the slot's stream and process are filled in. */
 	__atomic_store_n(&r->slot->state, TRACE_LIVE, __ATOMIC_RELEASE);
 	define_stream(r->slot->stream, thread);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What runs with every block: appends its number to its thread's ring.
+ * Code that runs with every block: it appends the block's number to its thread's ring.
  *
  * Workload: a hundred million calls a second. Locking: a recorder belongs to its thread; see
  * ../share.h for the ring. Ownership: the slot is the thread's until it ends.
  *
- * That a block's last instruction was reached is counted by the emulator itself, in line, while
- * there is one thread: `record_arrivals` differs from what the recorder saw last. The count is not
- * safe with more threads; from the second one on each block sets its recorder's `reached`.
+ * While there is one thread, the emulator counts in line each time a block's last instruction is
+ * reached: then `record_arrivals` differs from the recorder's last value. This count is not safe
+ * with several threads; from the second one on each block sets its recorder's `reached`.
  */
 #ifndef TRACE_RECORD_H
 #define TRACE_RECORD_H
@@ -38,13 +38,14 @@ static inline struct recorder *record_of(unsigned vcpu)
 	return &recorders[__builtin_expect(vcpu < RECORD_CNT, 1) ? vcpu : RECORD_CNT - 1];
 }
 
-/* A further turn of the repeated instruction that last ended with: it counts once. */
+/* Whether block is a further turn of the repeated instruction at the end of last, which counts
+ * once. */
 static inline bool record_is_turn(const struct block *last, const struct block *block)
 {
 	return last && last->as.kind == PATHPROF_TRACE_ENDS_REP && last->last_pc == block->as.start;
 }
 
-/* The callbacks that the translation plants. data of blocks is the block, of accesses its pc. */
+/* The callbacks that the translation plants. data is the block, or the pc of an access. */
 void record_block(unsigned vcpu, void *block);
 void record_block_threads(unsigned vcpu, void *block);
 void record_reached(unsigned vcpu, void *block);

@@ -34,7 +34,7 @@ size_t plugin_read(uint64_t address, void *to, size_t len_bytes)
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* A string may end right before memory that is not there. */
+/* A string may end right before unmapped memory. */
 static void read_string(uint64_t address, char *to, size_t size)
 {
 	size_t len = 0;

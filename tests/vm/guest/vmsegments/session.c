@@ -2,7 +2,7 @@
 /*
  * Sessions of the module over windows that the test PMU was given, and the child that it strikes.
  *
- * Workload: a few sessions of some thousand windows. What must come is waited for, up to a limit at
+ * Workload: a few sessions of some thousand windows. Expected windows are awaited, up to a limit at
  * which the machine must be broken.
  */
 #include <linux/perf_event.h>
@@ -186,7 +186,7 @@ static int await_records(struct check *check, pid_t pid)
 	return 0;
 }
 
-/* Of whole windows it is known which lie before the DRAIN. */
+/* Drains between two windows: with whole windows it is known which came before the DRAIN. */
 static int drain_between(struct check *check)
 {
 	if (ioctl(check->reader->fd, PATHPROF_IOC_DRAIN))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The records that come, each held against what the interface says of its type: windows are kept,
- * what the module made of them is written down line by line.
+ * Takes the records that come and checks each by the interface's rules for its type: windows are
+ * kept, and the module's output for them is written down line by line.
  *
- * Workload: some thousand records. What is complained of is in the reader's count.
+ * Workload: some thousand records. Complaints are counted by the reader.
  */
 #include "vmsegments.h"
 

@@ -8,13 +8,13 @@
  *     vmsegments drain FILE MILLISECONDS
  *     vmsegments offline FILE SAMPLES
  *
- * `check`: same windows, same bits. Takes windows and what the module made of them at once, makes
- * it again with the same core, and compares each PATH, TUPLE and DEFINE, with one DRAIN in the
- * middle. What the PATH records tell of the segments must have OVERLAP in common with what the
- * windows do, at least. SPEC is default, small, lfu, tagged, cycles, mispredict, calls, dirty or
- * nmi. `bytes`: what a sample takes in the ring, with all that comes there until the stop, is to be
- * TIMES less than in perf's own. `drain`: DRAIN again and again while NMIs bring windows.
- * `offline`: the CPU of the windows is taken away, and what its tables hold is in its ring at once.
+ * `check`: same windows, same bits. Takes windows together with the module's output, repeats it
+ * with the same core, and compares each PATH, TUPLE and DEFINE, with one DRAIN in the middle. The
+ * profiles of segments by the PATH records and by the windows must have an overlap of OVERLAP at
+ * least. SPEC is default, small, lfu, tagged, cycles, mispredict, calls, dirty or nmi. `bytes`:
+ * what a sample takes in the ring, with all that comes there until the stop, is to be TIMES less
+ * than in perf's own. `drain`: DRAIN again and again while NMIs bring windows. `offline`: the CPU
+ * of the windows is taken away, and what its tables hold is in its ring at once.
  *
  * Watches a child of its own, so that every ring knows one address space only and its number is 1.
  * As a control of `check` the first windows are changed, and the comparison must fail.
@@ -107,7 +107,7 @@ static uint64_t ring_bytes(const struct reader *reader)
 	return sum;
 }
 
-/* Of a session that only counts: what its PATH records tell, of segments that the module met. */
+/* In a session that only counts, compares the counts of PATH records with the segments met. */
 static bool counts_are_off(const struct check *check, uint64_t told, uint64_t segments)
 {
 	return is_off(check, (double)segments, (double)told, (double)segments);

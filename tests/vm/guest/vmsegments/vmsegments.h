@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What vmsegments consists of: the records that come (take.c), the same made again by a twin of the
+ * The parts of vmsegments: the records that come (take.c), the same made again by a twin of the
  * module's tables (make.c), the profiles that both add up to (profile.c), sessions (session.c), and
- * what is held against what (vmsegments.c).
+ * the comparisons (vmsegments.c).
  *
  * Workload: some thousand windows. One thread, one struct check.
  */
@@ -37,7 +37,7 @@ struct key *key_of(struct keys *keys, uint64_t start, uint64_t desc);
 bool keys_add(struct keys *keys, uint64_t start, uint64_t desc);
 void keys_clear(struct keys *keys);
 
-/* What a profile comes to, and how much what ran and what was told of it have in common. */
+/* The sums of a profile: by the windows, by the records, and the overlap of the two. */
 struct totals {
 	double truth, told, overlap;
 };
@@ -79,14 +79,14 @@ void falsify(struct check *check);
 
 /* A reader_record_fn; context is the struct check. */
 void take(void *context, const struct pathprof_record *record);
-/* Of the windows kept, those from here on come behind a DRAIN. */
+/* Notes a DRAIN: windows kept from here on come behind it. */
 void keep_drain(struct check *check);
 
 /* ------------------------------------------------------------------ session */
 
-/* What to ask for, by its name (vmsegments.c has them all). -EINVAL: there is none such. */
+/* Sets the session's parameters by a name (listed in vmsegments.c). -EINVAL: no such name. */
 int specify(struct pathprof_kmod_start *start, const char *spec);
-/* What the test PMU is to deliver: so many windows of the file at most, again and again. */
+/* Gives the test PMU at most so many windows of the file, which it delivers again and again. */
 int give(const char *path, uint64_t windows);
 
 /*
@@ -97,8 +97,9 @@ pid_t start_child(bool rests);
 void end_child(pid_t pid);
 
 /*
- * Until the child was struck so many times, by the module's count. Of a session that hands windows
- * over as they are it must be one that rests: it does then, and all that came is taken. 0, -errno.
+ * Collects until the child was sampled so many times, by the module's count. In a session that
+ * hands over raw windows the child must be one that rests: its stops are awaited, and all records
+ * taken. 0, -errno.
  */
 int collect_upto(struct check *check, pid_t pid, uint64_t windows);
 /* A session of so many windows and some, with one DRAIN in the middle. 0, -errno. */
