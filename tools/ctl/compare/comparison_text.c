@@ -10,6 +10,7 @@
 #include "../text/table.h"
 #include "../text/text.h"
 #include "../view/json.h"
+#include "pathprof/alert.h"
 
 #define BAR_WIDTH 10
 #define SHOWN_MIN 0.00005 /* bits; less is shown as none */
@@ -188,13 +189,10 @@ static void print_hottest(const struct comparison *c, FILE *out)
 	}
 }
 
-/* The threshold of the default fast alert rule, pathprof_alert_fast. */
-#define DIFFERENT_BITS 0.01
-
 /* Chance could have made the difference. Prints whether that means that nothing changed. */
 static void print_chance(const struct comparison *c, const char *a, const char *b, FILE *out)
 {
-	if (c->drift.kl_corrected_bits < DIFFERENT_BITS)
+	if (c->drift.kl_corrected_bits < pathprof_alert_fast.threshold)
 		fprintf(out,
 			"No difference that chance could not have made: %s still stands for "
 			"%s.\n",
