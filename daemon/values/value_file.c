@@ -15,6 +15,9 @@
 #include "base/cleanup.h"
 #include "pathprof/code.h"
 #include "pathprof/foreign.h"
+#include "pathprof/mapped.h"
+
+#include "../track/track_proc.h"
 
 static const char *const library_folders[] = {
 	"/lib/x86_64-linux-gnu",
@@ -70,16 +73,6 @@ static bool in_library_folders(const char *name, char *ret_path, size_t path_siz
 	return false;
 }
 
-/* The path of a line of /proc/PID/maps, cut at its end; NULL: it maps no file. */
-static char *mapped_path(char *line)
-{
-	char *path = strchr(line, '/');
-
-	if (path)
-		path[strcspn(path, "\n")] = '\0';
-	return path;
-}
-
 void pp_value_fd_path(int fd, char ret_path[PP_VALUE_FD_PATH_MAX])
 {
 	snprintf(ret_path, PP_VALUE_FD_PATH_MAX, "/proc/self/fd/%d", fd);
@@ -97,33 +90,99 @@ static bool look(struct pp_value_found *ret_found, int root_fd, const char *path
 	return ret_found->fd >= 0;
 }
 
-/* Below the process's root; below ours if that cannot be reached or a link leads out of it. */
+/* A process of another root is seen by its own alone: below ours the path leads to another file. */
+static bool has_our_root(int root_fd)
+{
+	struct stat its, ours;
+
+	return fstat(root_fd, &its) == 0 && stat("/", &ours) == 0 && its.st_dev == ours.st_dev &&
+	       its.st_ino == ours.st_ino;
+}
+
+/* What a process sees of files has a name below its root, whatever root that is. */
+static bool name_inside(pid_t pid, const char *path, char ret_name[static PATH_MAX])
+{
+	int len = snprintf(ret_name, PATH_MAX, "/proc/%d/root%s", (int)pid, path);
+
+	return len > 0 && len < PATH_MAX;
+}
+
+/* Kernels before 5.6 cannot look below a root. */
 static bool in_process(pid_t pid, const char *path, struct pp_value_found *ret_found)
 {
 	_cleanup_close_ int root_fd = pathprof_foreign_root(pid);
 	char shown[PATH_MAX];
-	int len = snprintf(shown, sizeof(shown), "/proc/%d/root%s", (int)pid, path);
 
-	if (root_fd >= 0 && len > 0 && (size_t)len < sizeof(shown) &&
-	    look(ret_found, root_fd, path, shown))
+	if (root_fd < 0)
+		return false;
+	if (name_inside(pid, path, shown) && look(ret_found, root_fd, path, shown))
 		return true;
-	return look(ret_found, PATHPROF_OWN_ROOT, path, path);
+	return has_our_root(root_fd) && look(ret_found, PATHPROF_OWN_ROOT, path, path);
+}
+
+/* ---------------------------------------------------------------- mappings */
+
+/* A line of /proc/PID/maps. */
+struct mapping {
+	unsigned long long start, end;
+	bool code;  /* as a dynamic linker maps it: private, and may run */
+	char *path; /* as the kernel tells it, with " (deleted)" where the file is gone */
+};
+
+/* The path stays the line's. false: the mapping is of no file. */
+static bool read_mapping(char *line, struct mapping *ret_mapping)
+{
+	char mode[5] = "";
+
+	ret_mapping->path = strchr(line, '/');
+	if (!ret_mapping->path ||
+	    sscanf(line, "%llx-%llx %4s", &ret_mapping->start, &ret_mapping->end, mode) != 3)
+		return false;
+	ret_mapping->path[strcspn(ret_mapping->path, "\n")] = '\0';
+	ret_mapping->code = mode[2] == 'x' && mode[3] == 'p';
+	return true;
+}
+
+/*
+ * The very file that is mapped, whatever has its name by now: after an update that is another one.
+ * Whoever may not look through mappings finds it by its name.
+ */
+static bool in_mapping(pid_t pid, const struct mapping *mapping, struct pp_value_found *ret_found)
+{
+	int fd = pp_proc_look_mapped(pid, mapping->start, mapping->end);
+
+	if (fd < 0)
+		return in_process(pid, mapping->path, ret_found);
+	if (!name_inside(pid, mapping->path, ret_found->path)) {
+		close(fd);
+		return false;
+	}
+	ret_found->path[pathprof_mapped_name_len(ret_found->path)] = '\0';
+	ret_found->fd = fd;
+	return true;
+}
+
+/* name: a whole path, or the last part of one. */
+static bool is_of_name(const struct mapping *mapping, const char *name)
+{
+	const char *path = name[0] == '/' ? mapping->path : strrchr(mapping->path, '/') + 1;
+	size_t len = pathprof_mapped_name_len(path);
+
+	return strlen(name) == len && memcmp(path, name, len) == 0;
 }
 
 static bool is_mapped(pid_t pid, const char *name, struct pp_value_found *ret_found)
 {
 	_cleanup_fclose_ FILE *maps = NULL;
 	char line[PATH_MAX + 128];
+	struct mapping mapping;
 
 	snprintf(line, sizeof(line), "/proc/%d/maps", (int)pid);
 	maps = fopen(line, "re");
-	while (maps && fgets(line, sizeof(line), maps)) {
-		char *path = mapped_path(line);
-
-		if (path && strcmp(strrchr(path, '/') + 1, name) == 0 &&
-		    in_process(pid, path, ret_found))
+	while (maps && fgets(line, sizeof(line), maps))
+		if (read_mapping(line, &mapping) && is_of_name(&mapping, name) &&
+		    in_mapping(pid, &mapping, ret_found))
 			return true;
-	}
 	return false;
 }
 
@@ -137,9 +196,9 @@ static bool is_mapped(pid_t pid, const char *name, struct pp_value_found *ret_fo
  */
 struct mapped {
 	pid_t pid;
-	char program[PATH_MAX];  /* "": not known */
-	char *paths[MAPPED_MAX]; /* a ring: of more the highest stay, which were loaded first */
-	size_t cnt;              /* all that there were */
+	char program[PATH_MAX];          /* "": not known */
+	struct mapping ring[MAPPED_MAX]; /* of more the highest stay, which were loaded first */
+	size_t cnt;                      /* all that there were */
 };
 
 /* Roles in the order in which they are searched. */
@@ -157,24 +216,18 @@ static enum mapped_role role_of(const struct mapped *mapped, const char *path)
 	return fnmatch("ld-*.so*", strrchr(path, '/') + 1, 0) == 0 ? MAPPED_LOADER : MAPPED_LIBRARY;
 }
 
-/* Lines of /proc/PID/maps that a dynamic linker may have made: private, and may run. */
-static bool is_code(const char *line)
-{
-	char mode[5] = "";
-
-	return sscanf(line, "%*s %4s", mode) == 1 && mode[2] == 'x' && mode[3] == 'p';
-}
-
 /* Several mappings of a file in a row count once. */
-static int add_mapped(struct mapped *mapped, const char *path)
+static int add_mapped(struct mapped *mapped, const struct mapping *mapping)
 {
-	char **slot = &mapped->paths[mapped->cnt % MAPPED_MAX];
+	struct mapping *slot = &mapped->ring[mapped->cnt % MAPPED_MAX];
 
-	if (mapped->cnt && strcmp(mapped->paths[(mapped->cnt - 1) % MAPPED_MAX], path) == 0)
+	if (mapped->cnt &&
+	    strcmp(mapped->ring[(mapped->cnt - 1) % MAPPED_MAX].path, mapping->path) == 0)
 		return 0;
-	free(*slot);
-	*slot = strdup(path);
-	if (!*slot)
+	free(slot->path);
+	*slot = *mapping;
+	slot->path = strdup(mapping->path);
+	if (!slot->path)
 		return -ENOMEM;
 	mapped->cnt++;
 	return 0;
@@ -185,16 +238,14 @@ static int read_mapped(struct mapped *mapped)
 {
 	_cleanup_fclose_ FILE *maps = NULL;
 	char line[PATH_MAX + 128];
+	struct mapping mapping;
 	int r = 0;
 
 	snprintf(line, sizeof(line), "/proc/%d/maps", (int)mapped->pid);
 	maps = fopen(line, "re");
-	while (!r && maps && fgets(line, sizeof(line), maps)) {
-		char *path = is_code(line) ? mapped_path(line) : NULL;
-
-		if (path)
-			r = add_mapped(mapped, path);
-	}
+	while (!r && maps && fgets(line, sizeof(line), maps))
+		if (read_mapping(line, &mapping) && mapping.code)
+			r = add_mapped(mapped, &mapping);
 	return r;
 }
 
@@ -218,9 +269,10 @@ static int tell_role(const struct mapped *mapped, enum mapped_role role, pp_valu
 	int r = 0;
 
 	for (size_t i = 1; !r && i <= kept; i++) {
-		const char *path = mapped->paths[(mapped->cnt - i) % MAPPED_MAX];
+		const struct mapping *mapping = &mapped->ring[(mapped->cnt - i) % MAPPED_MAX];
 
-		if (role_of(mapped, path) == role && in_process(mapped->pid, path, &found))
+		if (role_of(mapped, mapping->path) == role &&
+		    in_mapping(mapped->pid, mapping, &found))
 			r = fn(context, &found);
 	}
 	return r;
@@ -236,7 +288,7 @@ static int tell_mapped(pid_t pid, pp_value_library_fn *fn, void *context)
 	for (int role = 0; !r && role < MAPPED_ROLES; role++)
 		r = tell_role(&mapped, (enum mapped_role)role, fn, context);
 	for (size_t i = 0; i < MAPPED_MAX; i++)
-		free(mapped.paths[i]);
+		free(mapped.ring[i].path);
 	return r;
 }
 
@@ -340,21 +392,27 @@ static int find_path(const struct pp_value_target *target, const char *file, cha
 			     file);
 }
 
+/* A process that runs sees the file below its own root; its program has a name of /proc. */
+static bool take_path(const struct pp_value_target *target, const char *path,
+		      struct pp_value_found *ret_found)
+{
+	bool inside = !target->command && path[0] == '/' && strncmp(path, "/proc/", 6) != 0;
+
+	return inside ? in_process(target->pid, path, ret_found)
+		      : look(ret_found, PATHPROF_OWN_ROOT, path, path);
+}
+
 int pp_value_file(const struct pp_value_target *target, const char *file,
 		  struct pp_value_found *ret_found, struct pathprof_error *error)
 {
+	bool may_be_mapped = !target->command && file[0] && (file[0] == '/' || !strchr(file, '/'));
 	char path[PATH_MAX];
 	int r;
 
-	if (!target->command && file[0] == '/' && in_process(target->pid, file, ret_found))
-		return 0;
-	if (!target->command && file[0] && !strchr(file, '/') &&
-	    is_mapped(target->pid, file, ret_found))
+	if (may_be_mapped && is_mapped(target->pid, file, ret_found))
 		return 0;
 	r = find_path(target, file, path, sizeof(path), error);
-	if (r < 0)
+	if (r < 0 || take_path(target, path, ret_found))
 		return r;
-	if (look(ret_found, PATHPROF_OWN_ROOT, path, path))
-		return 0;
 	return pathprof_fail(error, -ENOENT, "%s: no such file", path);
 }

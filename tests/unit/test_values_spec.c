@@ -408,6 +408,83 @@ static void test_which_library(void)
 		munmap(pages, MAPPED_BYTES);
 }
 
+/* An update replaces a library that a process has mapped: the process goes on in the old file. */
+static void test_mapped_replaced(void)
+{
+	const struct pp_value_target self = {NULL, getpid()};
+	const char *folder = unit_tmpdir();
+	char *pages = map_libraries(folder);
+	char whole[PATH_MAX], what[2][PATH_MAX + 32];
+	struct stat old, is;
+
+	if (!pages)
+		return;
+	snprintf(whole, sizeof(whole), "%s/libfirst.so", folder);
+	snprintf(what[0], sizeof(what[0]), "libfirst.so:made_in_all:1");
+	snprintf(what[1], sizeof(what[1]), "%s:made_in_all:1", whole);
+	CU_ASSERT_FATAL(stat(whole, &old) == 0 && unlink(whole) == 0);
+	make_library(folder, "libfirst.so", GLOBAL);
+	for (int i = 0; i < 2; i++) {
+		struct pathprof_error error = {""};
+		struct pp_value_site site;
+
+		CU_ASSERT_EQUAL_FATAL(pp_value_site_find(&site, what[i], &self, &error), 0);
+		CU_ASSERT_EQUAL(stat(site.path, &is), 0);
+		CU_ASSERT_EQUAL(is.st_ino, old.st_ino);
+		CU_ASSERT_STRING_EQUAL(site.name, whole);
+		pp_value_site_release(&site);
+	}
+	munmap(pages, MAPPED_BYTES);
+}
+
+/* A child whose root is that folder; it waits until it is killed. -1: that cannot be done here. */
+static pid_t fork_into(const char *root)
+{
+	char byte = 0;
+	int ready[2];
+	pid_t pid;
+
+	CU_ASSERT_FATAL(!pipe2(ready, O_CLOEXEC));
+	pid = fork();
+	if (pid == 0) {
+		byte = chroot(root) == 0;
+		if (write(ready[1], &byte, 1) == 1)
+			pause();
+		_exit(0);
+	}
+	CU_ASSERT_EQUAL(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	if (byte)
+		return pid;
+	CU_ASSERT_EQUAL(kill(pid, SIGKILL), 0);
+	CU_ASSERT_EQUAL(waitpid(pid, NULL, 0), pid);
+	return -1;
+}
+
+/* A path means what it means to the process: the same path below our root is another file. */
+static void test_other_root(void)
+{
+	const char *program = make_program(true);
+	struct pathprof_error error = {""};
+	struct pp_value_target target = {NULL, -1};
+	char root[PATH_MAX], what[PATH_MAX + 32];
+	struct pp_value_site site;
+
+	snprintf(root, sizeof(root), "%s/root", unit_tmpdir());
+	CU_ASSERT_FATAL(mkdir(root, 0755) == 0);
+	target.pid = fork_into(root);
+	if (target.pid < 0) {
+		unit_skip("needs the right to change roots");
+		return;
+	}
+	snprintf(what, sizeof(what), "%s:guarded:2", program);
+	CU_ASSERT_EQUAL(pp_value_site_find(&site, what, &target, &error), -ENOENT);
+	CU_ASSERT_PTR_NOT_NULL(strstr(error.text, "no such file"));
+	CU_ASSERT_EQUAL(kill(target.pid, SIGKILL), 0);
+	CU_ASSERT_EQUAL(waitpid(target.pid, NULL, 0), target.pid);
+}
+
 #define NEEDED_MAX 150
 
 /* A file that needs libraries, and no more of an ELF file than says so. */
@@ -580,6 +657,8 @@ static const struct unit_test tests[] = {
 	{"a running program that was deleted keeps its name", test_running_deleted},
 	{"libraries of a process are told as it searches them", test_order},
 	{"of several libraries the one that is called is found", test_which_library},
+	{"a library that was replaced is the one that is mapped", test_mapped_replaced},
+	{"a process of another root has no files of ours", test_other_root},
 	{"libraries of a command are told, however many it needs", test_many_libraries},
 	{"a command is looked for as execvp() does", test_search_path},
 };
