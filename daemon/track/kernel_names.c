@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/search.h"
 #include "base/vector.h"
 
@@ -39,31 +40,45 @@ struct pp_kernel_names {
 	int code;
 };
 
-/* Standard input was opened by a process with more rights. Children must not inherit it. */
+/* Nothing is standard input's file from now on. */
+static int close_input(void)
+{
+	_cleanup_close_ int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	return nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 ? -errno : 0;
+}
+
+/*
+ * Standard input was opened by a process with more rights: children must not inherit it. -ENOENT:
+ * it is another file.
+ */
 static int take_input(const char *path)
 {
 	char target[32];
 	ssize_t len = readlink("/proc/self/fd/0", target, sizeof(target) - 1);
-	int nothing, fd;
+	int fd, r;
 
 	target[len > 0 ? len : 0] = 0;
 	if (strcmp(target, path) != 0)
 		return -ENOENT;
-	nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	fd = nothing < 0 ? -1 : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	if (fd >= 0)
-		(void)dup2(nothing, STDIN_FILENO);
-	if (nothing >= 0)
-		close(nothing);
-	return fd < 0 ? -errno : fd;
+	fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (fd < 0)
+		return -errno;
+	r = close_input();
+	if (r == 0)
+		return fd;
+	close(fd);
+	return r;
 }
 
 static int open_list(FILE **ret_file, const char *path, bool from_input)
 {
-	int fd = from_input ? take_input(path) : -1;
+	int fd = from_input ? take_input(path) : -ENOENT;
 
-	if (fd < 0)
+	if (fd == -ENOENT)
 		fd = open(path, O_RDONLY | O_CLOEXEC);
+	else if (fd < 0)
+		return fd;
 	*ret_file = fd < 0 ? NULL : fdopen(fd, "r");
 	return *ret_file ? 0 : -errno;
 }

@@ -156,7 +156,7 @@ static int add_generated(void *context, const struct pathprof_binary_row *row)
 	return 0;
 }
 
-/* Reports the share of runs that no export can hold, whichever binary is chosen. */
+/* Reports the share of samples that no export can hold, whichever binary is chosen. */
 static int tell_generated(struct exported *e)
 {
 	struct pathprof_filter every = e->filter;
