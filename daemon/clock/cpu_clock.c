@@ -46,11 +46,10 @@ struct pp_cpu_clock {
 	size_t page_bytes;
 	int epoll_fd;
 	int blind_fd; /* timer, -1 while events wake us */
-	struct ring *rings;
-	size_t ring_cnt;
-	int *events; /* every event, ring owners included */
-	pid_t *tids; /* threads that have theirs, or are about to */
-	size_t event_cnt, tid_cnt;
+	struct ring rings[CPU_MAX];
+	int events[EVENT_MAX]; /* every event, ring owners included */
+	pid_t tids[EVENT_MAX]; /* threads that have theirs, or are about to */
+	size_t ring_cnt, event_cnt, tid_cnt;
 	uint64_t rescanned_ns;
 	int rescan_code;
 	bool is_paused, is_stale;
@@ -624,49 +623,38 @@ void pp_cpu_clock_free(struct pp_cpu_clock *clock)
 		close(clock->blind_fd);
 	if (clock->epoll_fd >= 0)
 		close(clock->epoll_fd);
-	free(clock->rings);
-	free(clock->events);
-	free(clock->tids);
 	free(clock);
 }
 
-static int allocate(struct pp_cpu_clock **ret_clock, const struct pp_cpu_clock_config *config)
+/* The descriptors that pp_cpu_clock_free() closes are set even on failure. */
+static int prepare(struct pp_cpu_clock *clock, const struct pp_cpu_clock_config *config)
 {
-	struct pp_cpu_clock *clock = calloc(1, sizeof(*clock));
 	unsigned int random = (unsigned int)getpid();
 
-	if (!clock)
-		return -ENOMEM;
 	/* early in boot there may be no entropy yet: the number above has to do then */
 	(void)!getrandom(&random, sizeof(random), GRND_NONBLOCK);
 	clock->config = *config;
 	if (!config->isolated)
 		pp_isolated_cpus(PP_ISOLATED_WHERE, clock->is_spared);
 	clock->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	clock->blind_fd = -1;
-	clock->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	clock->rings = calloc(CPU_MAX, sizeof(*clock->rings));
-	clock->events = calloc(EVENT_MAX, sizeof(*clock->events));
-	clock->tids = calloc(EVENT_MAX, sizeof(*clock->tids));
 	clock->random = random;
 	clock->period_ns = draw_period(clock);
 	clock->rescanned_ns = pp_monotonic_ns();
-	if (clock->epoll_fd < 0 || !clock->rings || !clock->events || !clock->tids) {
-		pp_cpu_clock_free(clock);
-		return -ENOMEM;
-	}
-	*ret_clock = clock;
-	return 0;
+	clock->blind_fd = -1;
+	clock->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	return clock->epoll_fd < 0 ? -errno : 0;
 }
 
 int pp_cpu_clock_open(struct pp_cpu_clock **ret_clock, const struct pp_cpu_clock_config *config)
 {
-	struct pp_cpu_clock *clock;
-	int r = allocate(&clock, config);
+	struct pp_cpu_clock *clock = calloc(1, sizeof(*clock));
+	int r;
 
-	if (r)
-		return r;
-	r = follow(clock);
+	if (!clock)
+		return -ENOMEM;
+	r = prepare(clock, config);
+	if (!r)
+		r = follow(clock);
 	clock->config.events = NULL; /* the caller's */
 	if (r) {
 		pp_cpu_clock_free(clock);

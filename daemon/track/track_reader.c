@@ -313,7 +313,7 @@ int pp_reader_look(struct pp_reader *reader, pid_t pid, uint64_t start, uint64_t
 {
 	struct pp_reader_request request = {
 		.ask = PP_READER_LOOK, .pid = pid, .start = start, .end = end};
-	struct pp_reader_head head;
+	struct pp_reader_head head = {0};
 	_cleanup_close_ int fd = -EBADF;
 	ssize_t got = ask(reader, &request, &head, sizeof(head), &fd);
 
