@@ -293,6 +293,55 @@ static void test_restart_restores_baseline(void)
 	bench_release(&b);
 }
 
+/* Ten paths, each other one of which runs so often: what is measured is no matter of chance. */
+static void window_of(struct bench *b, uint32_t often, uint32_t seldom)
+{
+	const struct pathprof_build_id id = build(1);
+	char comm[] = "program", container[] = "";
+	struct pathprof_process process = {
+		.pid = 1, .start_time = 1, .comm = comm, .container = container};
+	struct pathprof_path_count count = {.length = 1, .weight = 1};
+
+	begin_window(b);
+	count.binary = process.binary = pathprof_profile_binary(&b->profile, &id, "/bin/program");
+	count.process = pathprof_profile_process(&b->profile, &process);
+	for (uint32_t i = 0; i < 10; i++) {
+		count.start = 0x1000 + 16 * i;
+		count.samples = i % 2 ? often : seldom;
+		pathprof_profile_add_path(&b->profile, &count);
+	}
+	end_window(b);
+}
+
+/* Windows that a start finds waiting go on waiting, so the change is found when one is sure. */
+static void test_restart_while_unsure(void)
+{
+	for (int restarts = 0; restarts < 2; restarts++) {
+		const struct pathprof_rolling *rolling;
+		struct bench b;
+
+		bench_init(&b);
+		for (int i = 0; i < 10; i++)
+			window_of(&b, 600, 600);
+		for (int i = 0; i < 5; i++)
+			window_of(&b, 26, 14);
+		CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_QUIET);
+		if (restarts)
+			restart(&b);
+		CU_ASSERT_EQUAL_FATAL(b.drift->subjects.cnt, 1);
+		rolling = &b.drift->subjects.list[0]->rolling;
+		CU_ASSERT_EQUAL(rolling->recent_cnt, 7);
+		window_of(&b, 26, 14);
+		CU_ASSERT_EQUAL(rolling->recent_cnt, 8);
+		CU_ASSERT_EQUAL(rolling->base.sum.samples, 8 * 6000);
+		/* a calm window lets the others in: the two newest wait */
+		window_of(&b, 600, 600);
+		CU_ASSERT_EQUAL(rolling->recent_cnt, 2);
+		CU_ASSERT_EQUAL(rolling->base.sum.samples, 10 * 6000 + 5 * 200);
+		bench_release(&b);
+	}
+}
+
 /* A figure of the metrics text; NAN if it is not there. */
 static double figure(const struct bench *b, const char *name)
 {
@@ -476,6 +525,7 @@ static const struct unit_test tests[] = {
 	{"windows after a clock was set back are the newest", test_restart_behind_some_windows},
 	{"windows that are read come along with the clock", test_clock_set_at_the_start},
 	{"a restart makes the same baseline again", test_restart_restores_baseline},
+	{"windows that wait go on waiting after a restart", test_restart_while_unsure},
 	{"what a restart takes is in the figure of CPU time", test_cpu_of_a_restart},
 	{"an alert of what runs no more resolves", test_what_is_gone_resolves},
 	{"containers and builds are kept apart", test_containers_and_builds_apart},
