@@ -247,6 +247,26 @@ static void test_never_sure(void)
 	pathprof_rolling_release(&rolling);
 }
 
+/* An alert that is over gives up what it held, also if no window becomes the baseline then. */
+static void test_two_alerts(void)
+{
+	struct pathprof_rolling rolling = {0};
+	int64_t now = 0;
+
+	for (int i = 0; i < 10; i++)
+		push_one(&rolling, 1, now += 10, false);
+	for (int i = 0; i < 11; i++)
+		push_one(&rolling, 2, now += 10, true);
+	CU_ASSERT(rolling.held.cnt > 0);
+	push(&rolling, 2, now += 10, PATHPROF_ROLLING_UNSURE);
+	CU_ASSERT_EQUAL(rolling.held.cnt, 0);
+	for (int i = 0; i < 6; i++)
+		push_one(&rolling, 2, now += 10, true);
+	CU_ASSERT(base_has(&rolling, 1));
+	CU_ASSERT_FALSE(base_has(&rolling, 2));
+	pathprof_rolling_release(&rolling);
+}
+
 static const struct unit_test tests[] = {
 	{"counts add up as an array does", test_counts},
 	{"the rolling baseline is the windows of its time", test_rolling},
@@ -254,5 +274,6 @@ static const struct unit_test tests[] = {
 	{"so does the window in which it begins", test_change_begins},
 	{"windows wait while it is not sure whether they changed", test_unsure},
 	{"windows that are never sure become the baseline", test_never_sure},
+	{"two alerts in a row are not one that lasts", test_two_alerts},
 };
 UNIT_SUITE(drift_rolling, tests)

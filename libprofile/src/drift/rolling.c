@@ -123,11 +123,8 @@ static int leave(struct pathprof_rolling *rolling, const struct pathprof_rolling
 {
 	int r;
 
-	/* the alert is over, so what it held was no new normal */
-	if (!hot) {
-		span_release(&rolling->held);
+	if (!hot)
 		return window->hot ? 0 : span_add(&rolling->base, window, span_ns);
-	}
 	/* before the alert, but perhaps already changed: it belongs neither to base nor to held */
 	if (!window->hot)
 		return 0;
@@ -173,6 +170,9 @@ int pathprof_rolling_push(struct pathprof_rolling *rolling, const struct pathpro
 	struct pathprof_rolling_recent newest = {.end_ns = end_ns, .hot = hot};
 	int r = 0, added;
 
+	/* the alert is over, so what it held was no new normal */
+	if (!hot)
+		span_release(&rolling->held);
 	recent_max = wait_of(verdict, recent_max);
 	while (rolling->recent_cnt >= recent_max && r == 0)
 		r = leave_first(rolling, hot, span_ns);
