@@ -661,7 +661,10 @@ END
 slow=$!
 for _ in $(seq 600); do [ -e held ] && break; sleep 0.1; done
 send 3 && ok "one sends beside forty that hold connections" || not_ok "beside forty" "$(tail -n 1 said)"
-answer 503 "more bytes promised than there is room for" "${two[@]}" "${ask[@]}" --data-binary @noise -H "Content-Length: 4000000" "$url/v1/parcels"
+head -c 4000000 /dev/zero >zeros
+answer 429 "more bytes promised than a host's share" "${two[@]}" "${ask[@]}" --data-binary @zeros "$url/v1/parcels"
+answer 400 "another host's four megabytes find room beside them" "${one[@]}" "${ask[@]}" --data-binary @zeros "$url/v1/parcels"
+rm zeros
 kill $slow 2>/dev/null
 wait $slow 2>/dev/null
 sums hub.db >got
@@ -694,17 +697,22 @@ stop
 grep -qE '\(before it [0-9]+ refusals that are not said\)|: [0-9]+ more requests were refused' hub.log && ok "and the number of the others" || not_ok "the number of the others" "$(tail -n 3 hub.log)"
 grep -q 'ends: 0 parcels added.* 0 known, 0 refused' hub.log && ok "parcels refused are parcels" || not_ok "parcels refused" "$(tail -n 2 hub.log)"
 
-# ---------------------------------------------------------------- readers of a large fleet who do not read
-# The list of hosts is 4 MB; eight ask for it and take the beginning, then 8 KB a second, for who is
-# silent is cut off: as much as one may have is with the hub, and the others are told to come later.
+# ---------------------------------------------------------------- those who ask for much and do not read
+# The list of hosts is 4 MB, and so is that of a slot's windows; eight ask for it and take the beginning, then 8 KB a second,
+# for who is silent is cut off: as much as one may have is with the hub, and the others are told to come later.
 sqlite3 hub.db "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
 	INSERT INTO parcels (store, slot, windows, host, model, kernel, os, cpus, sent_ns)
 	SELECT randomblob(16), $(($(date +%s) / 300 * 300)), 1, printf('%.200c%d', 'x', i), '', '', '', 1, 1 FROM n"
+# As many windows as 64 parcels of one slot can have.
+many=$(id_of host2.db) slot=$(sqlite3 host2.db "SELECT max(end_ns) / 300000000000 * 300 FROM windows")
+sqlite3 hub.db "UPDATE parcel_windows SET recorded = randomblob(8 * 200000)
+	WHERE parcel = (SELECT id FROM parcels WHERE store = x'$many' AND slot = $slot AND host = 'host2')"
 start
-python3 - "$port" >got 2>said <<'END' && ok "lists of hosts that nobody reads take no more than their share" || not_ok "lists of hosts" "$(cat got; tail -n 1 said)"
+for who in "reader /v1/hosts" "host2 /v1/have?store=$many&slot=$slot"; do
+	python3 - "$port" $who >got 2>said <<'END' && ok "lists that nobody reads take no more than their share: $who" || not_ok "lists: $who" "$(cat got; tail -n 1 said)"
 import collections, socket, ssl, sys, threading, time
 context = ssl.create_default_context(cafile="ca/ca.pem")
-context.load_cert_chain("ca/reader.pem", "ca/reader-key.pem")
+context.load_cert_chain("ca/%s.pem" % sys.argv[2], "ca/%s-key.pem" % sys.argv[2])
 
 def sip(s):
     while s.recv(4096):
@@ -715,7 +723,7 @@ def ask():
     s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
     s.connect(("127.0.0.1", int(sys.argv[1])))
     s = context.wrap_socket(s, server_hostname="127.0.0.1")
-    s.sendall(b"GET /v1/hosts HTTP/1.1\r\nHost: x\r\n\r\n")
+    s.sendall(b"GET %s HTTP/1.1\r\nHost: x\r\n\r\n" % sys.argv[3].encode())
     head = s.recv(4096)
     threading.Thread(target=sip, args=(s,), daemon=True).start()
     return s, head
@@ -726,6 +734,7 @@ print(statuses)
 assert 1 <= statuses[b"200"] <= 4 and statuses[b"429"] == 8 - statuses[b"200"], statuses
 assert all(b"retry-after" in head.lower() for _, head in asked if b" 429 " in head)
 END
+done
 for _ in $(seq 600); do curl -s --cacert ca/ca.pem "${reader[@]}" -o got -w '%{http_code}' "$url/v1/hosts" | grep -q 200 && break; sleep 0.1; done
 [ "$(wc -c <got)" -gt 3500000 ] && ok "and come when these are gone" || not_ok "a list of hosts" "$(head -c 300 got)"
 stop

@@ -21,8 +21,10 @@
 #define ANSWERS_MAX   (48u << 20) /* share of BODIES_MAX: readers leave room for hosts */
 #define RETRY_AFTER_S "5"
 
-/* The most bytes of answers in memory, for each tenant and each reader. */
+/* The most bytes in memory, for each tenant and each certificate: of answers to readers; of what
+ * hosts send and are answered. */
 static const struct hub_share answers_most = {.tenant = 32u << 20, .reader = 16u << 20};
+static const struct hub_share hosts_most = {.tenant = 48u << 20, .reader = 16u << 20};
 
 /* A request, from its headers to the end of its answer. */
 struct request {
@@ -137,6 +139,58 @@ static const char *error_in(const json_t *answer)
 	return error ? error : "out of memory";
 }
 
+/* ---------------------------------------------------------------- room in memory */
+
+static struct hub_owner owner_of(const struct client *client)
+{
+	return (struct hub_owner){client->known.peer.tenant, client->known.peer.name};
+}
+
+/* Hosts and readers have shares apart, so neither take the places of the others. */
+static const char *judge_share(const struct hub_share *share, size_t bytes, bool reads)
+{
+	if (reads)
+		return hub_share_judge(share, bytes, &answers_most);
+	return hub_share_judge(share, bytes, &hosts_most)
+		       ? "this host, or its tenant's hosts together, send and ask for too much at "
+			 "once: try again when some of it is done"
+		       : NULL;
+}
+
+/* Returns 200 if there is room for it, else another status and *ret_why. */
+static unsigned int judge_room(const struct hub *hub, const struct request *request, size_t bytes,
+			       const char **ret_why)
+{
+	const struct hub_owner owner = owner_of(request->client);
+	const bool reads = request->peer.reads;
+	struct hub_share share = {0, 0};
+	size_t all = 0;
+
+	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
+		const struct hub_owner other = owner_of(&hub->clients[i]);
+
+		if (!hub->clients[i].held_bytes || hub->clients[i].known.peer.reads != reads)
+			continue;
+		all += hub->clients[i].held_bytes;
+		hub_share_add(&share, &owner, &other, hub->clients[i].held_bytes);
+	}
+	*ret_why = judge_share(&share, bytes, reads);
+	if (*ret_why)
+		return MHD_HTTP_TOO_MANY_REQUESTS;
+	*ret_why = reads ? "too much is asked at once" : "too many parcels come at once";
+	return (reads && bytes > ANSWERS_MAX - all) || bytes > BODIES_MAX - hub->bodies_bytes
+		       ? MHD_HTTP_SERVICE_UNAVAILABLE
+		       : MHD_HTTP_OK;
+}
+
+/* Counts the bytes until the request is over: its body is read by then, or its answer sent. */
+static void take_room(struct hub *hub, struct request *request, size_t bytes)
+{
+	request->room += bytes;
+	request->client->held_bytes += bytes;
+	hub->bodies_bytes += bytes;
+}
+
 /* ---------------------------------------------------------------- bodies */
 
 /* Returns the announced length, else `otherwise`: room is reserved before anything is read. */
@@ -158,19 +212,20 @@ static enum MHD_Result make_room(struct hub *hub, struct MHD_Connection *connect
 				 struct request *request)
 {
 	size_t room = told_bytes(connection, PATHPROF_PARCEL_PACKED_MAX);
+	unsigned int status;
+	const char *why;
 
 	if (room > PATHPROF_PARCEL_PACKED_MAX)
 		return refuse(hub, connection, request, MHD_HTTP_CONTENT_TOO_LARGE,
 			      "no parcel is larger than 4 MiB");
-	if (room > BODIES_MAX - hub->bodies_bytes)
-		return refuse(hub, connection, request, MHD_HTTP_SERVICE_UNAVAILABLE,
-			      "too many parcels come at once");
+	status = judge_room(hub, request, room, &why);
+	if (status != MHD_HTTP_OK)
+		return refuse(hub, connection, request, status, why);
 	request->body = malloc(room + 1);
 	if (!request->body)
 		return refuse(hub, connection, request, MHD_HTTP_SERVICE_UNAVAILABLE,
 			      "out of memory");
-	request->room = room;
-	hub->bodies_bytes += room;
+	take_room(hub, request, room);
 	return MHD_YES;
 }
 
@@ -210,7 +265,7 @@ void hub_request_end(void *context, struct MHD_Connection *connection, void **st
 	hub_upload_end(request->upload);
 	hub->bodies_bytes -= request->room;
 	if (request->client)
-		request->client->answer_bytes = 0;
+		request->client->held_bytes = 0;
 	free(request->body);
 	free(request);
 	*state = NULL;
@@ -392,45 +447,7 @@ static const char *argument(struct MHD_Connection *connection, const char *name)
 	return MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
-/* ---------------------------------------------------------------- answers in memory */
-
-static struct hub_owner owner_of(const struct client *client)
-{
-	return (struct hub_owner){client->known.peer.tenant, client->known.peer.name};
-}
-
-/* Returns 200 if there is room for it, else another status and *ret_why. */
-static unsigned int judge_room(const struct hub *hub, const struct request *request, size_t bytes,
-			       const char **ret_why)
-{
-	const struct hub_owner owner = owner_of(request->client);
-	struct hub_share share = {0, 0};
-	size_t all = 0;
-
-	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
-		const struct hub_owner other = owner_of(&hub->clients[i]);
-
-		if (!hub->clients[i].answer_bytes)
-			continue;
-		all += hub->clients[i].answer_bytes;
-		hub_share_add(&share, &owner, &other, hub->clients[i].answer_bytes);
-	}
-	*ret_why = hub_share_judge(&share, bytes, &answers_most);
-	if (*ret_why)
-		return MHD_HTTP_TOO_MANY_REQUESTS;
-	*ret_why = "too much is asked at once";
-	return bytes > ANSWERS_MAX - all || bytes > BODIES_MAX - hub->bodies_bytes
-		       ? MHD_HTTP_SERVICE_UNAVAILABLE
-		       : MHD_HTTP_OK;
-}
-
-/* Counts the bytes of the answer until the reader has received it. */
-static void take_room(struct hub *hub, struct request *request, size_t bytes)
-{
-	request->room = bytes;
-	request->client->answer_bytes = bytes;
-	hub->bodies_bytes += bytes;
-}
+/* ---------------------------------------------------------------- answers to readers */
 
 /* The parcel counts as memory of the request until the reader has received it. */
 static enum MHD_Result send_profile(struct hub *hub, struct MHD_Connection *connection,
@@ -457,7 +474,8 @@ static enum MHD_Result send_profile(struct hub *hub, struct MHD_Connection *conn
 	return send_bytes(connection, status, "application/octet-stream", bytes, len);
 }
 
-/* A list of all hosts or all alerts is as large as the fleet, so it counts as a parcel does. */
+/* A list of all hosts or all alerts is as large as the fleet, and one of slots or windows as what a
+ * host sent, so it counts as a parcel does. */
 static enum MHD_Result send_list(struct hub *hub, struct MHD_Connection *connection,
 				 struct request *request, json_t *list)
 {
@@ -470,7 +488,8 @@ static enum MHD_Result send_list(struct hub *hub, struct MHD_Connection *connect
 	/* Trying again would not help. */
 	if (len > answers_most.reader) {
 		status = MHD_HTTP_CONTENT_TOO_LARGE;
-		why = "the list is larger than all answers of a reader may be: ask for fewer hosts";
+		why = "the list is larger than all answers of one certificate may be: ask for "
+		      "fewer hosts";
 	}
 	if (status != MHD_HTTP_OK) {
 		free(text);
@@ -623,7 +642,7 @@ static enum MHD_Result finish(struct hub *hub, struct MHD_Connection *connection
 					   &answer);
 	if (status != MHD_HTTP_OK)
 		say_refusal(hub, connection, &request->peer, status, error_in(answer));
-	else if (routes[route].reads)
+	else if (route != ROUTE_PARCELS)
 		return send_list(hub, connection, request, answer);
 	return send_answer(connection, status, answer);
 }

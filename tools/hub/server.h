@@ -20,7 +20,7 @@ struct client {
 	bool is_ending;
 	uint64_t end_ns;
 	struct hub_known_peer known;
-	size_t answer_bytes; /* bytes of its answer in memory, part of bodies_bytes */
+	size_t held_bytes; /* of its request and its answer in memory, part of bodies_bytes */
 };
 
 struct hub {
@@ -34,7 +34,7 @@ struct hub {
 	struct MHD_Daemon *daemon;
 	char *certificate, *key, *ca;
 	struct client clients[CONNECTIONS_MAX];
-	size_t bodies_bytes; /* bytes in memory of all requests, and of answers to readers */
+	size_t bodies_bytes; /* bytes in memory of all requests, and of answers but to parcels */
 	uint64_t denied_cnt; /* requests of peers that may not ask */
 	struct hub_refusals refusals;
 };
