@@ -694,7 +694,7 @@ curl -s --cacert ca/ca.pem -H 'Connection: close' "${noises[@]}" >answers 2>&1
 [ "$(grep -o 'a client certificate is needed' answers | wc -l)" = 100 ] && [ "$(grep -c '(no name): 403' hub.log)" -le 60 ] && ok "a hundred refusals: $(grep -c '(no name): 403' hub.log) lines" ||
 	not_ok "a hundred refusals" "$(grep -o 'a client certificate is needed' answers | wc -l) answered, $(grep -c '(no name): 403' hub.log) lines"
 stop
-grep -qE '\(before it [0-9]+ refusals that are not said\)|: [0-9]+ more requests were refused' hub.log && ok "and the number of the others" || not_ok "the number of the others" "$(tail -n 3 hub.log)"
+grep -qE '\(before it [0-9]+ refusals? that (is|are) not said\)|: [0-9]+ more requests? (was|were) refused' hub.log && ok "and the number of the others" || not_ok "the number of the others" "$(tail -n 3 hub.log)"
 grep -q 'ends: 0 parcels added.* 0 known, 0 refused' hub.log && ok "parcels refused are parcels" || not_ok "parcels refused" "$(tail -n 2 hub.log)"
 
 # ---------------------------------------------------------------- those who ask for much and do not read
@@ -738,4 +738,8 @@ done
 for _ in $(seq 600); do curl -s --cacert ca/ca.pem "${reader[@]}" -o got -w '%{http_code}' "$url/v1/hosts" | grep -q 200 && break; sleep 0.1; done
 [ "$(wc -c <got)" -gt 3500000 ] && ok "and come when these are gone" || not_ok "a list of hosts" "$(head -c 300 got)"
 stop
+start
+answer 403 "one who may not ask" "$url/v1/hosts"
+stop
+grep -q ' 1 request of who may not ask$' hub.log && ok "one request is one" || not_ok "one request" "$(tail -n 2 hub.log)"
 exit $failed

@@ -37,6 +37,8 @@ equal loops "$workload_dir/flow_loops"
 equal signals "$workload_dir/trace_signals"
 equal forks "$workload_dir/trace_forks"
 equal gzip gzip -c input
+timeout 600 "$tracer" -o one.trace -- "$workload_dir/flow_calls" >/dev/null 2>err </dev/null
+grep -q ', 1 thread in 1 process, 0 programs executed out of sight$' err && ok trace_paths_one || not_ok trace_paths_one "$(tail -1 err)"
 
 # Threads take locks in another order each time; what each of them computes is the same.
 cat >sums.py <<'END'
@@ -140,7 +142,7 @@ else
 fi
 # On a terminal each program has a closing line, unless -q.
 on_terminal() { python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)' "$@"; }
-loud=$(on_terminal timeout 600 "$tracer" --paths 'loud-%p.paths' --follow bin -- ./script </dev/null | grep -c 'pathprof-trace: .* paths of')
+loud=$(on_terminal timeout 600 "$tracer" --paths 'loud-%p.paths' --follow bin -- ./script </dev/null | grep -c 'pathprof-trace: .* paths* of')
 quiet=$(on_terminal timeout 600 "$tracer" -q --paths 'quiet-%p.paths' --follow bin -- ./script </dev/null | grep -c 'pathprof-trace: ')
 if [ "$loud" -eq 3 ] && [ "$quiet" -eq 0 ] && [ "$(ls quiet-*.paths | wc -l)" -eq 3 ]; then
 	ok trace_paths_follow_quiet

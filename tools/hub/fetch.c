@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/plural.h"
 #include "client.h"
 #include "files.h"
 #include "pathprof/parcel_store.h"
@@ -37,7 +38,8 @@ static void show_progress(struct fetch *fetch)
 	if (pp_monotonic_ns() - fetch->begin_ns < QUIET_NS || !isatty(STDERR_FILENO))
 		return;
 	fetch->shown = true;
-	fprintf(stderr, "\rpathprof-hub: %zu of %zu hosts", fetch->done, fetch->total);
+	fprintf(stderr, "\rpathprof-hub: %zu of %zu %s", fetch->done, fetch->total,
+		pp_plural(fetch->total, "host", "hosts"));
 }
 
 static void clear_progress(const struct fetch *fetch)

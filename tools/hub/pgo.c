@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/plural.h"
 #include "child.h"
 #include "debuginfod.h"
 #include "files.h"
@@ -115,12 +116,13 @@ static int tell_none(const struct pgo *pgo, const struct pathprof_filter *filter
 static int take_build(struct pgo *pgo, const struct pathprof_releases *releases)
 {
 	const struct pathprof_release *best = choose(releases);
+	const uint64_t most = most_samples(releases);
 
 	if (!best)
-		return none("\n%s: %llu paths were seen, a profile wants %d: ask again later, or "
+		return none("\n%s: %llu %s seen, a profile wants %d: ask again later, or "
 			    "of a longer time",
-			    pgo->options->binary, (unsigned long long)most_samples(releases),
-			    HUB_PGO_SAMPLES_MIN);
+			    pgo->options->binary, (unsigned long long)most,
+			    pp_plural(most, "path was", "paths were"), HUB_PGO_SAMPLES_MIN);
 	pgo->build = *best;
 	pgo->build.program = strdup(best->program);
 	pathprof_build_id_text(&best->id, pgo->id);

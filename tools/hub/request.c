@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/plural.h"
 #include "peer_text.h"
 #include "question.h"
 #include "server.h"
@@ -98,8 +99,9 @@ static void say_refusal(struct hub *hub, struct MHD_Connection *connection,
 		return;
 	unsaid = hub_refusals_unsaid(&hub->refusals, now_ns);
 	if (unsaid)
-		snprintf(others, sizeof(others), " (before it %llu refusals that are not said)",
-			 (unsigned long long)unsaid);
+		snprintf(others, sizeof(others), " (before it %llu %s not said)",
+			 (unsigned long long)unsaid,
+			 pp_plural(unsaid, "refusal that is", "refusals that are"));
 	hub_peer_text(who, info ? info->client_addr : NULL, peer);
 	hub_note("%s: %u: %s%s", who, status, why, others);
 }

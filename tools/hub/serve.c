@@ -22,6 +22,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/plural.h"
 #include "server.h"
 
 #define STRANGERS_MAX      384u
@@ -245,8 +246,10 @@ static void say_ready(const struct hub *hub)
 
 static void say_unsaid(struct hub *hub)
 {
-	hub_note("%llu more requests were refused, and are not said one by one",
-		 (unsigned long long)hub_refusals_unsaid(&hub->refusals, pp_monotonic_ns()));
+	const uint64_t cnt = hub_refusals_unsaid(&hub->refusals, pp_monotonic_ns());
+
+	hub_note("%llu more %s refused, and %s not said one by one", (unsigned long long)cnt,
+		 pp_plural(cnt, "request was", "requests were"), pp_plural(cnt, "is", "are"));
 }
 
 static void say_end(const struct hub *hub)
@@ -254,21 +257,27 @@ static void say_end(const struct hub *hub)
 	const struct hub_ingest_counts counts = hub_tenants_counts(hub->tenants);
 	const struct hub_watch_counts *watch = hub_watch_counts(hub->watch);
 
-	hub_note("ends: %llu parcels added, %llu in the place of emptier ones, %llu beside "
-		 "others of their slot, %llu known, %llu refused, %llu names "
-		 "of functions left out, %llu hours of hosts summed up, %llu requests of who may "
+	hub_note("ends: %llu %s added, %llu in the place of emptier ones, %llu beside "
+		 "others of their slot, %llu known, %llu refused, %llu %s "
+		 "of functions left out, %llu %s of hosts summed up, %llu %s of who may "
 		 "not ask",
-		 (unsigned long long)counts.added, (unsigned long long)counts.replaced,
-		 (unsigned long long)counts.beside, (unsigned long long)counts.known,
-		 (unsigned long long)counts.refused, (unsigned long long)counts.cut,
-		 (unsigned long long)counts.rolled, (unsigned long long)hub->denied_cnt);
-	hub_note(
-		"alerts: %llu spans judged, %llu not judged, %llu passed over, %llu times put off; "
-		"%llu alerts fired, %llu are over, %llu left out",
-		(unsigned long long)watch->judged, (unsigned long long)watch->failed,
-		(unsigned long long)watch->skipped, (unsigned long long)watch->put_off,
-		(unsigned long long)watch->alerts.fired, (unsigned long long)watch->alerts.resolved,
-		(unsigned long long)watch->alerts.left_out);
+		 (unsigned long long)counts.added, pp_plural(counts.added, "parcel", "parcels"),
+		 (unsigned long long)counts.replaced, (unsigned long long)counts.beside,
+		 (unsigned long long)counts.known, (unsigned long long)counts.refused,
+		 (unsigned long long)counts.cut, pp_plural(counts.cut, "name", "names"),
+		 (unsigned long long)counts.rolled, pp_plural(counts.rolled, "hour", "hours"),
+		 (unsigned long long)hub->denied_cnt,
+		 pp_plural(hub->denied_cnt, "request", "requests"));
+	hub_note("alerts: %llu %s judged, %llu not judged, %llu passed over, %llu %s put off; "
+		 "%llu %s fired, %llu %s over, %llu left out",
+		 (unsigned long long)watch->judged, pp_plural(watch->judged, "span", "spans"),
+		 (unsigned long long)watch->failed, (unsigned long long)watch->skipped,
+		 (unsigned long long)watch->put_off, pp_plural(watch->put_off, "time", "times"),
+		 (unsigned long long)watch->alerts.fired,
+		 pp_plural(watch->alerts.fired, "alert", "alerts"),
+		 (unsigned long long)watch->alerts.resolved,
+		 pp_plural(watch->alerts.resolved, "is", "are"),
+		 (unsigned long long)watch->alerts.left_out);
 }
 
 static int signal_fd(void)

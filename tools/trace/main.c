@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/plural.h"
 #include "collect.h"
 #include "command.h"
 #include "counts.h"
@@ -376,44 +377,57 @@ static void say_losses(const struct session *session)
 {
 	if (session->share->lost_streams)
 		fprintf(stderr,
-			"pathprof-trace: %u threads or processes too many, or in another pid "
-			"namespace, not recorded\n",
-			session->share->lost_streams);
+			"pathprof-trace: %u %s too many, or in another pid namespace, not "
+			"recorded\n",
+			session->share->lost_streams,
+			pp_plural(session->share->lost_streams, "thread or process",
+				  "threads or processes"));
 	if (session->collector.totals.lost_defs)
-		fprintf(stderr, "pathprof-trace: %u definitions were damaged\n",
-			session->collector.totals.lost_defs);
+		fprintf(stderr, "pathprof-trace: %u %s damaged\n",
+			session->collector.totals.lost_defs,
+			pp_plural(session->collector.totals.lost_defs, "definition was",
+				  "definitions were"));
 	if (session->counts.lost_processes)
 		fprintf(stderr,
-			"pathprof-trace: the counts of %u processes are not whole: too many paths, "
+			"pathprof-trace: the counts of %u %s are not whole: too many paths, "
 			"or the program wrote over them\n",
-			session->counts.lost_processes);
+			session->counts.lost_processes,
+			pp_plural(session->counts.lost_processes, "process", "processes"));
 	if (session->share->cut)
 		fprintf(stderr, "pathprof-trace: the limit was reached, the program was killed\n");
+}
+
+/* The end of the line: how much ran. */
+static void say_traced(const struct session *session)
+{
+	const struct trace_totals *totals = &session->collector.totals;
+
+	fprintf(stderr, ", %.2f s, %u %s in %u %s, %u %s executed out of sight\n",
+		(double)(pp_monotonic_ns() - session->begin_ns) / 1e9, totals->stream_cnt,
+		pp_plural(totals->stream_cnt, "thread", "threads"), totals->process_cnt,
+		pp_plural(totals->process_cnt, "process", "processes"), totals->exec_cnt,
+		pp_plural(totals->exec_cnt, "program", "programs"));
 }
 
 static void say_counts(const struct session *session)
 {
 	const struct pathprof_profile *profile = &session->counts.profile;
 
-	fprintf(stderr,
-		"pathprof-trace: %u paths of %u files, run %llu times, %.2f s, %u threads in %u "
-		"processes, %u programs executed out of sight\n",
-		profile->path_cnt, profile->binary_cnt, (unsigned long long)profile->totals.paths,
-		(double)(pp_monotonic_ns() - session->begin_ns) / 1e9,
-		session->collector.totals.stream_cnt, session->collector.totals.process_cnt,
-		session->collector.totals.exec_cnt);
+	fprintf(stderr, "pathprof-trace: %u %s of %u %s, run %llu %s", profile->path_cnt,
+		pp_plural(profile->path_cnt, "path", "paths"), profile->binary_cnt,
+		pp_plural(profile->binary_cnt, "file", "files"),
+		(unsigned long long)profile->totals.paths,
+		pp_plural(profile->totals.paths, "time", "times"));
+	say_traced(session);
 }
 
 static void say_words(const struct session *session)
 {
-	const struct trace_totals *totals = &session->collector.totals;
+	const uint64_t words = session->collector.totals.word_cnt;
 
-	fprintf(stderr,
-		"pathprof-trace: %llu words in %llu bytes, %.2f s, %u threads in %u "
-		"processes, %u programs executed out of sight\n",
-		(unsigned long long)totals->word_cnt, (unsigned long long)session->writer.offset,
-		(double)(pp_monotonic_ns() - session->begin_ns) / 1e9, totals->stream_cnt,
-		totals->process_cnt, totals->exec_cnt);
+	fprintf(stderr, "pathprof-trace: %llu %s in %llu bytes", (unsigned long long)words,
+		pp_plural(words, "word", "words"), (unsigned long long)session->writer.offset);
+	say_traced(session);
 }
 
 /* A test may compare the output of its program, so as a wrapper we print nothing. */
