@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/children.h"
@@ -46,7 +47,7 @@ struct oneshot {
 	struct sigaction on_sigchld; /* before ours */
 	uint64_t begin_ns;
 	uint64_t user_ns; /* of the child and what it waited for, once it was reaped */
-	bool progress;
+	bool progress, progress_shown;
 };
 
 static void release(struct oneshot *shot)
@@ -192,16 +193,29 @@ static int on_signal(sd_event_source *event_source, const struct signalfd_siginf
 	return 0;
 }
 
-static void print_progress(const struct oneshot *shot)
+/* A program that reads key by key, as an editor does, has drawn the screen and shows it still. */
+static bool is_screen_taken(void)
 {
-	fprintf(stderr, "\rpathprofd: %" PRIu64 " s, %" PRIu64 " bursts, %" PRIu64 " paths\033[K",
-		(pp_monotonic_ns() - shot->begin_ns) / 1000000000, pp_service_bursts(shot->service),
-		pp_service_paths(shot->service));
+	struct termios state;
+
+	return tcgetattr(STDERR_FILENO, &state) == 0 && !(state.c_lflag & ICANON);
+}
+
+static void print_progress(struct oneshot *shot)
+{
+	const uint64_t bursts = pp_service_bursts(shot->service);
+	const uint64_t paths = pp_service_paths(shot->service);
+
+	fprintf(stderr, "\rpathprofd: %" PRIu64 " s, %" PRIu64 " %s, %" PRIu64 " %s\033[K",
+		(pp_monotonic_ns() - shot->begin_ns) / 1000000000, bursts,
+		pp_plural(bursts, "burst", "bursts"), paths, pp_plural(paths, "path", "paths"));
+	shot->progress_shown = true;
 }
 
 static int on_progress(sd_event_source *timer, uint64_t now_us, void *context)
 {
-	print_progress(context);
+	if (!is_screen_taken())
+		print_progress(context);
 	return sd_event_source_set_time_relative(timer, PROGRESS_EVERY_US);
 }
 
@@ -263,7 +277,7 @@ static int start_target(struct oneshot *shot)
 /* The source may hold bursts still: the counts are whole once the service is finished. */
 static void finish(const struct oneshot *shot)
 {
-	if (shot->progress)
+	if (shot->progress_shown)
 		fputs("\r\033[K", stderr);
 	pp_service_finish(shot->service);
 }
@@ -362,6 +376,12 @@ static int add_values(struct oneshot *shot, struct pathprof_error *error)
 	return r < 0 ? r : pp_service_add_values(shot->service, &request, error);
 }
 
+/* A line of ours would cut through what a command writes to a terminal, or erase a part of it. */
+static bool wants_progress(const struct pp_args *args)
+{
+	return !args->quiet && isatty(STDERR_FILENO) && !(args->command && isatty(STDOUT_FILENO));
+}
+
 int pp_oneshot_main(const struct pp_args *args, const struct pp_config *config)
 {
 	_cleanup_(release) struct oneshot shot = {
@@ -369,7 +389,7 @@ int pp_oneshot_main(const struct pp_args *args, const struct pp_config *config)
 		.go = -EBADF,
 		.failure = -EBADF,
 		.pidfd = -EBADF,
-		.progress = !args->quiet && isatty(STDERR_FILENO),
+		.progress = wants_progress(args),
 	};
 	struct pathprof_error error = {""};
 	int r;

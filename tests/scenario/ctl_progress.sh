@@ -3,7 +3,7 @@
 #
 # A verb that takes long says from the third second on that it is at work: here opening the database
 # takes five seconds, and until that is said. On a terminal the line is gone when the result is
-# there, and what is over soon says nothing.
+# there, and what is over soon says nothing. The terminal of a recorded program is the program's.
 set -eu
 name=ctl_progress
 . "$(dirname "$0")/ctl_common.bash"
@@ -117,4 +117,30 @@ assert b": reading the profile" in screen
 shown = [line.split(b"\r\x1b[K")[-1] for line in screen.replace(b"\r\n", b"\n").split(b"\n")]
 assert b"pathprofctl: " + os.path.realpath(sys.argv[1]).encode() + b": does not answer (after 5 s)" in shown, shown
 END_OF_TEST
+
+# A terminal that a recorded program writes to is the program's alone: its unfinished line stays,
+# and nothing is written over it.
+"$ctl" doctor >doctor || {
+	echo "skip $name/record: no source can run here: $(grep '^no .*single steps' doctor)"
+	finish
+	exit 0
+}
+progress='pathprofd: [0-9]+ s, [0-9]+ bursts?, [0-9]+ paths?'
+record="'$ctl' record --no-report -o record.db --"
+script -qec "$record sh -c 'printf unfinished; sleep 3'" /dev/null >screen </dev/null
+! grep -qE "$progress" screen ||
+	{ cat -v screen; fail "progress is written over what a program shows"; }
+python3 - <<'END_OF_TEST' || { cat -v screen; fail "what a program left on its line is erased"; }
+shown = open("screen", "rb").read().split(b"\n")[0].split(b"\x1b[K")[-1]
+assert shown.startswith(b"unfinished"), shown
+END_OF_TEST
+script -qec "stty -icanon; $record sleep 3 >/dev/null" /dev/null >screen </dev/null
+! grep -qE "$progress" screen ||
+	{ cat -v screen; fail "progress is written while a program reads key by key"; }
+cat >until_said <<END_OF_SOURCE
+for i in \$(seq 1200); do ! grep -qE '$progress' screen || break; sleep 0.1; done
+END_OF_SOURCE
+script -qec "$record sh until_said >/dev/null" /dev/null >screen </dev/null
+grep -qE "$progress" screen ||
+	{ cat -v screen; fail "no progress of a program that writes elsewhere"; }
 finish
