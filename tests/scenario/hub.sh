@@ -564,6 +564,10 @@ done
 	ok "a hub that is away is told beside the counts" || not_ok "a hub that is away" "$(cat sent said)"
 ! "$hub" send --once --db host1.db --hub "$url" $(as host1) --ca ca/ca.pem >sent 2>said && grep -q '; the hub refuses this certificate$' sent &&
 	ok "a refusal is told beside the counts" || not_ok "a refusal" "$(cat sent said)"
+for address in http://127.0.0.1:1 https:// https://127.0.0.1:99999 'https://a b:1'; do
+	"$hub" send --once --db host2.db --hub "$address" $(as host2) --ca ca/ca.pem >sent 2>said
+	[ $? -eq 2 ] && grep -qF -- "--hub $address: not https://HOST:PORT" said && ok "no hub: $address" || not_ok "no hub: $address" "$(tail -n 1 said)"
+done
 for address in 127.0.0.1:99999 127.0.0.1:x '[::1]:65536'; do
 	! timeout 60 "$hub" serve --db other.db --listen "$address" --cert ca/hub.pem --key ca/hub-key.pem --ca ca/ca.pem 2>said &&
 		grep -qF -- "--listen $address: not an address in numbers and a port" said && ok "no port: $address" || not_ok "no port: $address" "$(tail -n 1 said)"

@@ -17,11 +17,21 @@
 #define FILE_S        290L /* less than the time after which the hub ends any connection */
 #define RETRY_AFTER_S 3600
 
+/* Whether it has a host, and a port that there is. */
+static bool is_url(const char *text)
+{
+	CURLU *parts = curl_url();
+	bool good = !parts || curl_url_set(parts, CURLUPART_URL, text, 0) == CURLUE_OK;
+
+	curl_url_cleanup(parts);
+	return good;
+}
+
 int hub_client_check(const struct hub_options *options)
 {
 	if (!options->db || !options->hub || !options->certificate || !options->key || !options->ca)
 		return hub_usage(options, "--db, --hub, --cert, --key and --ca are needed");
-	if (strncmp(options->hub, "https://", strlen("https://")) != 0)
+	if (strncmp(options->hub, "https://", strlen("https://")) != 0 || !is_url(options->hub))
 		return hub_usage(options, "--hub %s: not https://HOST:PORT", options->hub);
 	return HUB_OK;
 }
