@@ -43,7 +43,7 @@ HUB_SRC := $(wildcard tools/hub/*.c)
 PLUGIN_SRC := $(wildcard tools/trace/plugin/*.c)
 # Of pathprofctl and the hub what stands alone.
 CTL_TESTED := tools/ctl/scratch.c $(patsubst %,tools/ctl/text/%.c,brief_name cleanup lost output when)
-HUB_TESTED := $(patsubst %,tools/hub/%.c,address alert_text child judged pause peer_text refusals share turns watch)
+HUB_TESTED := $(patsubst %,tools/hub/%.c,address alert_text child judged pause peer_text pgo_jobs refusals scratch share turns watch)
 LAB_TESTED := $(filter-out tools/lab/main.c,$(LAB_SRC))
 UNIT_SRC := $(wildcard tests/unit/*.c)
 SCHEMA := $(sort $(wildcard schema/sqlite/*.sql))

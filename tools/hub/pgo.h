@@ -45,9 +45,9 @@ struct hub_pgo_question {
 	char labels[PATHPROF_LABELS_BYTES]; /* checked; "": any */
 };
 
-/* on_done: a job is done; from inside turn() and stop(), and where no process can be started from
- * inside begin(), for its own job, and end(), for others. Beside db, which this hub has open, is
- * room for its work. files NULL: none are kept. -errno, error filled. */
+/* on_done: a job is done; from inside turn() and stop(), from inside end() for others, and where no
+ * process can be started from inside begin(), for its own job. Beside db, which this hub has open,
+ * is room for its work. files NULL: none are kept. -errno, error filled. */
 int hub_pgo_new(struct hub_pgo_jobs **ret_jobs, const char *db, const char *files,
 		void (*on_done)(struct hub_pgo_job *job), struct pathprof_error *error);
 /* Ends what is under way: every job is done then, and hub_pgo_begin() refuses. NULL-safe. */

@@ -286,16 +286,20 @@ static int start_child(struct hub_pgo_jobs *jobs, const struct hub_pgo_job *job)
 	return hub_child_start(&jobs->child, argv);
 }
 
+/* An answer may have been kept while the job waited. */
 static void start_next(struct hub_pgo_jobs *jobs)
 {
 	while (jobs->cnt && !jobs->child.pid) {
 		struct hub_pgo_job *job = jobs->waiting[0];
-		int r = start_child(jobs, job);
 
-		if (r == 0)
-			return;
+		if (!take_kept(jobs, job)) {
+			int r = start_child(jobs, job);
+
+			if (r == 0)
+				return;
+			refuse(job, 503, strerror(-r));
+		}
 		remove_job(jobs, 0);
-		refuse(job, 503, strerror(-r));
 		jobs->on_done(job);
 	}
 }
