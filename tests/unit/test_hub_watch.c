@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Hosts and builds that a judgement leaves out count when it is written, not when it is put off.
- * The child is this program again, which prints a judgement; the alerts take whatever it says.
+ * Hosts and builds that a judgement leaves out count when it is written, not when it is put off;
+ * and a judgement that no other can follow is told of. The child is this program again, which
+ * prints a judgement; the alerts take whatever it says.
  */
 #include "../../tools/hub/watch.h"
 #include "test_store.h"
 #include "unit.h"
 
 #include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define ROLE  "PATHPROF_UNIT_HUB_WATCH"
@@ -27,9 +31,15 @@ __attribute__((constructor)) static void be_judge(int argc, char **argv)
 	_exit(HUB_OK);
 }
 
+static char said[512]; /* the last note */
+
 void hub_note(const char *format, ...)
 {
-	(void)format;
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(said, sizeof(said), format, arguments);
+	va_end(arguments);
 }
 
 struct hub_ingest *hub_tenants_at(const struct hub_tenants *tenants, size_t at)
@@ -124,8 +134,28 @@ static void test_put_off(void)
 	CU_ASSERT_EQUAL(counts.alerts.fired, 1);
 }
 
+/* A clock that was ahead, and was set right. */
+static void test_ahead(void)
+{
+	static const struct hub_rules rules = {.cnt = 1};
+	const char *file = world_file(unit_tmpdir(), "ahead");
+	struct hub_watch *watch = NULL;
+
+	store = world_open(file, PATHPROF_STORE_WRITE);
+	world_sqlite(file, "INSERT INTO daemon_status VALUES (1, 0, "
+			   "'{\"spans\": {\"300\": {\"until\": 9999999900}}}')");
+	CU_ASSERT_EQUAL_FATAL(hub_watch_new(&watch, &rules, (struct hub_tenants *)&store), 0);
+	said[0] = '\0';
+	hub_watch_turn(watch);
+	CU_ASSERT_EQUAL(hub_watch_fd(watch), -1);
+	CU_ASSERT_PTR_NOT_NULL(strstr(said, "nothing is judged until @9999999900;"));
+	hub_watch_free(watch);
+	pathprof_store_free(store);
+}
+
 static const struct unit_test tests[] = {
 	{"what a judgement left out counts once it is written", test_written},
 	{"a judgement that is put off leaves nothing out", test_put_off},
+	{"a judgement of the future, after which nothing is judged, is told of", test_ahead},
 };
 UNIT_SUITE(hub_watch, tests)

@@ -35,6 +35,7 @@ struct hub_watch {
 	struct hub_pause *pause;   /* the same */
 	int64_t since_s, until_s;
 	uint64_t skip_cnt; /* spans before it that are skipped */
+	int64_t ahead_s;   /* the latest end of a judgement in the future that was said */
 };
 
 /* ---------------------------------------------------------------- what was judged
@@ -237,6 +238,18 @@ static void follow_child(struct hub_watch *watch)
 
 /* ---------------------------------------------------------------- what is due */
 
+/* A clock that was far ahead once would keep alerts silent for as long, and nobody would know. */
+static void say_ahead(struct hub_watch *watch, int64_t until_s, int64_t now_s)
+{
+	if (until_s <= now_s || until_s <= watch->ahead_s)
+		return;
+	watch->ahead_s = until_s;
+	hub_note("alerts: %s: the last judgement was made by a clock that was ahead, and nothing "
+		 "is judged until @%" PRId64 "; to judge from now on, stop the hub, and delete "
+		 "the rows of daemon_status and alerts",
+		 hub_ingest_db(watch->ingest), until_s);
+}
+
 /* Returns true if a child was started, or its start is put off. */
 static bool begin_span(struct hub_watch *watch, struct hub_ingest *ingest, int64_t span_s)
 {
@@ -252,8 +265,10 @@ static bool begin_span(struct hub_watch *watch, struct hub_ingest *ingest, int64
 		return true;
 	}
 	/* After a clock was set back, nothing is due until time reaches the old point again. */
-	if (until_s >= end_s)
+	if (until_s >= end_s) {
+		say_ahead(watch, until_s, now_s);
 		return false;
+	}
 	if (until_s && until_s + span_s < first_s)
 		watch->skip_cnt = (uint64_t)((first_s - until_s) / span_s - 1);
 	choose(watch, ingest, until_s + span_s > first_s ? until_s + span_s : first_s, span_s);
