@@ -38,10 +38,8 @@ static void on_sample(void *context, const struct pp_cpu_sample *sample)
 {
 	struct pp_service *service = context;
 
-	if (is_of_others(service, sample)) {
-		service->clock_others_cnt++;
+	if (is_of_others(service, sample))
 		return;
-	}
 	service->clock_own_cnt++;
 	if (!sample->kernel && sample->pid > 0)
 		service->user_ns += PP_NSEC_PER_SEC / service->config.clock_hz;
@@ -57,10 +55,11 @@ void pp_service_read_clock(struct pp_service *service)
 	/* a sample must find its process and its mapping, and the burst that held its thread */
 	pp_service_drain_source(service);
 	service->resolver.dispatch(service->resolver.context);
-	service->clock_own_cnt = service->clock_others_cnt = 0;
+	service->clock_own_cnt = 0;
 	lost = pp_clock_read(service->clock, helper_of(service), on_sample, service);
 	if (pp_clock_sees_others(service->clock))
-		lost = pp_clock_own_loss(lost, service->clock_own_cnt, service->clock_others_cnt);
+		lost = pp_clock_own_loss(lost, service->clock_own_cnt,
+					 pp_clock_read_cnt(service->clock));
 	pp_window_clock_lost(service->window, lost);
 }
 

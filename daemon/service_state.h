@@ -80,7 +80,6 @@ struct pp_service {
 	double overhead_ratio, overhead_total_ratio;
 	double bursts_per_s, branches_per_s, paths_per_s;
 	uint64_t clock_own_cnt;    /* samples of the last reading: of what is profiled */
-	uint64_t clock_others_cnt; /* ... and of others */
 	uint64_t user_ns;          /* see struct pp_mark */
 	uint64_t stat_user_ns;     /* /proc/stat's less ours, the most so far; 0: not read */
 	struct pp_mark last_fruit; /* when a burst or a path came last */

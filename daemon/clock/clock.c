@@ -37,7 +37,7 @@ struct pp_clock {
 	bool is_inherited; /* events follow threads; else CPUs */
 	uint64_t nominal_ns;
 	unsigned int random;
-	uint64_t varied_ns;
+	uint64_t varied_ns, read_cnt;
 };
 
 /* One reading. */
@@ -142,6 +142,7 @@ static void on_sample(void *context, const struct pp_cpu_sample *sample)
 	const struct reading *reading = context;
 	const struct pp_clock_config *config = &reading->clock->config;
 
+	reading->clock->read_cnt++;
 	if (is_thinned_out(reading->clock, sample))
 		return;
 	if (sample->pid <= 0 || sample->pid == reading->own || sample->pid == reading->helper)
@@ -154,8 +155,11 @@ static void on_sample(void *context, const struct pp_cpu_sample *sample)
 uint64_t pp_clock_read(struct pp_clock *clock, pid_t helper, pp_cpu_clock_fn *fn, void *context)
 {
 	struct reading reading = {clock, getpid(), helper, fn, context};
-	uint64_t lost = pp_cpu_clock_read(clock->cpu, on_sample, &reading), now = pp_monotonic_ns();
+	uint64_t lost, now;
 
+	clock->read_cnt = 0;
+	lost = pp_cpu_clock_read(clock->cpu, on_sample, &reading);
+	now = pp_monotonic_ns();
 	/* samples of a thread's event tell the period that it was opened with */
 	if (!clock->is_inherited && now - clock->varied_ns >= VARY_EVERY_NS) {
 		pp_cpu_clock_vary(clock->cpu);
@@ -174,11 +178,16 @@ bool pp_clock_sees_others(const struct pp_clock *clock)
 	return clock->config.only_pid && !clock->is_inherited;
 }
 
-uint64_t pp_clock_own_loss(uint64_t lost, uint64_t own, uint64_t others)
+uint64_t pp_clock_read_cnt(const struct pp_clock *clock)
+{
+	return clock->read_cnt;
+}
+
+uint64_t pp_clock_own_loss(uint64_t lost, uint64_t own, uint64_t all)
 {
 	if (!own)
 		return 0;
-	return (uint64_t)((double)lost * ((double)own / ((double)own + (double)others)) + 0.5);
+	return (uint64_t)((double)lost * ((double)own / (double)all) + 0.5);
 }
 
 bool pp_clock_sees_kernel(const struct pp_clock *clock)

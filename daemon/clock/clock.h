@@ -49,10 +49,15 @@ int pp_clock_late_code(const struct pp_clock *clock);
 /* Samples of processes outside of only_pid's family come as well: the caller tells them apart. */
 bool pp_clock_sees_others(const struct pp_clock *clock);
 /*
- * Events of whole CPUs lose samples of all processes. Returns how many of the lost are the
- * caller's, if the lost are like those read since then: `own` of the caller's, `others` not.
+ * Samples that the last reading found, with those that were not handed over. In a PID namespace
+ * these are the samples of all processes outside of it.
  */
-uint64_t pp_clock_own_loss(uint64_t lost, uint64_t own, uint64_t others);
+uint64_t pp_clock_read_cnt(const struct pp_clock *clock);
+/*
+ * Events of whole CPUs lose samples of all processes. Returns how many of the lost are the
+ * caller's, if the lost are like the `all` read since then, of which `own` are the caller's.
+ */
+uint64_t pp_clock_own_loss(uint64_t lost, uint64_t own, uint64_t all);
 bool pp_clock_sees_kernel(const struct pp_clock *clock);
 
 #endif
