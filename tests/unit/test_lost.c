@@ -23,7 +23,8 @@ static void test_text(void)
 	add(&lost, 10000, 300, 4110);
 	lost_text(text, sizeof(text), &lost);
 	CU_ASSERT_EQUAL(strncmp(text, "8220 samples (29.1%) were lost, for ", 36), 0);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "CPUWeight="));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(text, "For the service, raise CPUWeight=; for a recording, "));
 	CU_ASSERT_DOUBLE_EQUAL(lost_share(&lost), 8220 / 28220., 1e-12);
 }
 

@@ -31,7 +31,8 @@ const char *lost_text(char *text, size_t text_size, const struct lost *lost)
 		snprintf(text, text_size,
 			 "%" PRIu64 " samples (%.1f%%) were lost, for pathprofd did not read them "
 			 "in time: figures count too\nlittle of the moments when the CPUs were "
-			 "busiest. The service gets more CPU time by CPUWeight=.",
+			 "busiest.\nFor the service, raise CPUWeight=; for a recording, "
+			 "run less beside it.",
 			 lost->lost_cnt, 100 * share);
 	return text;
 }
