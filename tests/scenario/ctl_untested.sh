@@ -557,6 +557,8 @@ raise SystemExit(not (segments["seen"] > 15 and 0 < share["low"] < share["share"
 enough=is_rich sampled live.db 30 ./app 200000 p P e E c C l L
 run 1 untested live.db --db live.db
 grep -q 'no tested set' "$dir/said" || fail "samples as a tested set: $(cat "$dir/said")"
+run 1 tested list not.there
+grep -q "pathprof-trace --paths" "$dir/said" || fail "how a tested set is made: $(cat "$dir/said")"
 run 1 tested merge -o bad.tested live.db
 grep -q 'no tested set' "$dir/said" || fail "samples merged: $(cat "$dir/said")"
 [ ! -e bad.tested ] || fail "a file was written of samples"

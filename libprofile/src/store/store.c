@@ -74,8 +74,7 @@ static int check_file(const char *file, enum pathprof_store_mode mode, struct pa
 		if (r == -ENOENT && mode == PATHPROF_STORE_WRITE)
 			return 0;
 		if (r == -ENOENT)
-			return pathprof_fail(error, r,
-					     "%s: no such store (has pathprofd ever run?)", file);
+			return pathprof_fail(error, r, "%s: no such store", file);
 		return pathprof_fail(error, r, "%s: %s", file, strerror(-r));
 	}
 	if (!S_ISREG(status.st_mode))

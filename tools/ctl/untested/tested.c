@@ -89,6 +89,12 @@ int tested_open(struct tested *ret_tested, const char *file, struct pathprof_err
 	struct reading reading = {.tested = &tested, .file = file, .error = error};
 	int r = pathprof_store_open(&tested.store, file, PATHPROF_STORE_READ, error);
 
+	if (r == -ENOENT)
+		r = pathprof_fail(
+			error, r,
+			"%s: no such file: `pathprof-trace --paths FILE -- TEST` writes what "
+			"a test ran, `pathprofctl tested merge` puts tests together",
+			file);
 	if (r == 0)
 		r = pathprof_store_windows(tested.store, NULL, take_run, &reading, error);
 	if (r == 0 && !tested.run_cnt)
