@@ -127,6 +127,22 @@ else
 	echo "skip import_text/perf: no perf (apt install linux-perf)"
 fi
 
+# edges_of NUMBER...: what is seen of these loops of the program, one sample each in this order.
+edges_of() {
+	local number at
+	rm -f edges.db*
+	for number; do
+		at=$((0x4000e0 + 256 * number))
+		printf 'x 1/1 1.000000: cycles: 400200 0x%x/0x%x/P/-/-/1\n' $((at + 14)) $at
+	done >edges.text
+	"$ctl" import -F perf-script -o edges.db edges.text --binary "pro gram" >/dev/null 2>edges.said &&
+		"$ctl" --db edges.db edges --limit 2
+}
+edges_of 0 1 2 3 >want
+edges_of 3 2 1 0 >got
+[ "$(wc -l <want)" -eq 2 ] && cmp -s want got && ok "edges seen equally often, in the order of addresses" ||
+	not_ok "edges seen equally often, in the order of addresses" "$(diff want got)"
+
 # ---------------------------------------------------------------- the others
 
 cat >tiny.c <<-'END'

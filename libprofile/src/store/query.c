@@ -103,9 +103,12 @@ static void edge_query(struct pp_query *q)
 	pp_query_add_edge_set(q);
 	pp_query_add(
 		q,
-		" GROUP BY c.edge) ORDER BY weight DESC, edge LIMIT ?9) s"
+		" GROUP BY c.edge)) s"
 		" CROSS JOIN edges e ON e.id = s.edge CROSS JOIN binaries f ON f.id = e.from_binary"
-		" CROSS JOIN binaries t ON t.id = e.to_binary ORDER BY s.weight DESC, e.id");
+		" CROSS JOIN binaries t ON t.id = e.to_binary"
+		/* Stores of the same branches show them in the same order: numbers differ. */
+		" ORDER BY s.weight DESC, f.build_id, e.from_offset, t.build_id, e.to_offset, e.id"
+		" LIMIT ?9");
 }
 
 static int take_edge(struct pp_query *q, struct pp_row *row, void *take_context,
