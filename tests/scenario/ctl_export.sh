@@ -60,7 +60,7 @@ exported() { # FORMAT OPTIONS...: the same by -o and on standard output, and wha
 		cat said
 		return 1
 	}
-	grep -vE '^pathprofctl: (counts are |[0-9]+ branches read, [0-9]+ used |.*: of [0-9]+ branches |density [0-9.]+)' said >verdict
+	grep -vE '^pathprofctl: (counts are |[0-9]+ branch(es)? read, [0-9]+ used |.*: of [0-9]+ branches |density [0-9.]+)' said >verdict
 	case $format in
 	folded | pprof | csv) [ ! -s verdict ] || { echo "said: $(cat verdict)"; return 1; } ;;
 	*) [ "$(wc -l <verdict)" -eq 1 ] && grep -qE 'enough samples: [0-9]+ of its|few samples: .* times as much' verdict ||

@@ -142,6 +142,9 @@ edges_of 0 1 2 3 >want
 edges_of 3 2 1 0 >got
 [ "$(wc -l <want)" -eq 2 ] && cmp -s want got && ok "edges seen equally often, in the order of addresses" ||
 	not_ok "edges seen equally often, in the order of addresses" "$(diff want got)"
+edges_of 0 >/dev/null
+grep -qx 'pathprofctl: 1 branch read, 1 used (100.0 %)' edges.said && ok "one branch is read" ||
+	not_ok "one branch is read" "$(cat edges.said)"
 
 # ---------------------------------------------------------------- the others
 

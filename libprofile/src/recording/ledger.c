@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/plural.h"
+
 #define MILLION UINT64_C(1000000)
 
 struct reason {
@@ -42,8 +44,8 @@ const char *pathprof_ledger_text(const struct pathprof_ledger *ledger, char *tex
 {
 	char *at = text, *end = text + PATHPROF_LEDGER_TEXT_LEN;
 
-	at += snprintf(at, (size_t)(end - at),
-		       "%" PRIu64 " branches read, %" PRIu64 " used (%.1f %%)", ledger->branches,
+	at += snprintf(at, (size_t)(end - at), "%" PRIu64 " %s read, %" PRIu64 " used (%.1f %%)",
+		       ledger->branches, pp_plural(ledger->branches, "branch", "branches"),
 		       ledger->used, 100 * share_of(ledger->used, ledger->branches));
 	for (int i = 0, said = 0; i < PATHPROF_LEDGER_CNT; i++) {
 		if (!ledger->left[i])
