@@ -95,7 +95,8 @@ static void edge_query(struct pp_query *q)
 	pp_query_add(q,
 		     "SELECT f.build_id, f.kind, f.name, t.build_id, t.kind, t.name, e.from_offset,"
 		     " e.to_offset, s.count, s.mispredicted, s.whole, s.weight FROM"
-		     " (SELECT *, total(weight) OVER () AS whole FROM"
+		     " (SELECT *, total(weight) OVER () AS whole,"
+		     " rank() OVER (ORDER BY weight DESC) AS place FROM"
 		     " (SELECT c.edge AS edge, sum(c.count) AS count, sum(c.mispredicted) AS "
 		     "mispredicted, " PP_SUM_EDGE_WEIGHT " AS weight FROM edge_counts c WHERE 1");
 	pp_query_add_window_set(q);
@@ -106,8 +107,9 @@ static void edge_query(struct pp_query *q)
 		" GROUP BY c.edge)) s"
 		" CROSS JOIN edges e ON e.id = s.edge CROSS JOIN binaries f ON f.id = e.from_binary"
 		" CROSS JOIN binaries t ON t.id = e.to_binary"
-		/* Stores of the same branches show them in the same order: numbers differ. */
-		" ORDER BY s.weight DESC, f.build_id, e.from_offset, t.build_id, e.to_offset, e.id"
+		/* Stores of the same branches show the same ones in one order: numbers differ. */
+		" WHERE s.place <= ?9 OR ?9 < 0 ORDER BY s.weight DESC, f.build_id, e.from_offset,"
+		" t.build_id, e.to_offset, e.id"
 		" LIMIT ?9");
 }
 
