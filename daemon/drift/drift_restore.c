@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * After a start: the rolling baselines are made again from the windows in the store. Windows that
- * were over a threshold then stay out of them, as they did. Windows of one kind only: the newest's.
- * The newest window is the one measured last. The clock may have been set back since others ended.
+ * After a start: the rolling baselines are made again from the windows in the store. Windows that a
+ * rule was over its threshold in, or in which its alert fired, stay out of them, as they did.
+ * Windows of one kind only: the newest's. The newest window is the one measured last. The clock may
+ * have been set back since others ended.
  *
  * The start waits for half a second of it. The rest goes on beside the service, a window at a time,
  * and windows that close meanwhile are read like those before: they are not measured. No more
@@ -40,11 +41,17 @@ struct found {
 	uint32_t cnt, room;
 };
 
-/* A subject over the threshold in the window being read. */
-struct over {
+/* A subject's figures in the window being read: those that a row has. */
+struct figures {
 	uint64_t group;
 	char *container;
-	bool hot; /* its interval is over, too */
+	struct pathprof_drift drift;
+};
+
+struct judged {
+	bool hot;         /* an alert was pending or fired */
+	bool is_evidence; /* a rule judged the window */
+	bool unsure;
 };
 
 struct pp_drift_restore {
@@ -54,9 +61,8 @@ struct pp_drift_restore {
 	uint32_t window_cnt, next, left_out_cnt;
 	uint64_t count_cnt;               /* counts of the windows */
 	const struct past_window *window; /* being read */
-	double over_bits;                 /* the lowest threshold of what is judged by kl */
-	struct over *over;
-	uint32_t over_cnt;
+	struct figures *figures;
+	uint32_t figures_cnt;
 };
 
 /* Called with the newest window first. */
@@ -92,52 +98,88 @@ static void turn_round(struct pp_drift_restore *r)
 	}
 }
 
-static void set_threshold(struct pp_drift_restore *r)
-{
-	r->over_bits = pathprof_alert_fast.threshold;
-	for (int i = 0; i < PP_CONFIG_ALERT_MAX; i++) {
-		const struct pp_drift_rule *rule = &r->drift->alerts.rules[i];
-
-		if (rule->config && rule->rule.metric == PATHPROF_METRIC_KL_CORRECTED &&
-		    rule->rule.threshold < r->over_bits)
-			r->over_bits = rule->rule.threshold;
-	}
-}
-
-/* ---------------------------------------------------------------- what was over a threshold */
+/* ---------------------------------------------------------------- what rules said of it */
 
 static int take_drift(void *context, const struct pathprof_drift_row *row)
 {
 	struct pp_drift_restore *r = context;
 
-	if (!(row->kl_corrected_bits > r->over_bits))
-		return 0;
-	if (pp_resize(&r->over, r->over_cnt + 1ul) < 0)
+	if (pp_resize(&r->figures, r->figures_cnt + 1ul) < 0)
 		return -ENOMEM;
-	r->over[r->over_cnt] = (struct over){.group = pathprof_event_group(&row->binary_id),
-					     .container = strdup(row->container),
-					     .hot = row->kl_low_bits > r->over_bits};
-	return r->over[r->over_cnt++].container ? 0 : -ENOMEM;
+	r->figures[r->figures_cnt] = (struct figures){
+		.group = pathprof_event_group(&row->binary_id),
+		.container = strdup(row->container),
+		.drift = {.window_samples = row->window_samples,
+			  .kl_bits = row->kl_bits,
+			  .kl_corrected_bits = row->kl_corrected_bits,
+			  .kl_low_bits = row->kl_low_bits,
+			  .overlap = row->overlap,
+			  .angle_degrees = row->angle_degrees,
+			  .coverage = {.dynamic_share = row->coverage_dynamic}},
+	};
+	return r->figures[r->figures_cnt++].container ? 0 : -ENOMEM;
 }
 
-static void release_over(struct pp_drift_restore *r)
+static void release_figures(struct pp_drift_restore *r)
 {
-	for (uint32_t i = 0; i < r->over_cnt; i++)
-		free(r->over[i].container);
-	free(r->over);
-	r->over = NULL;
-	r->over_cnt = 0;
+	for (uint32_t i = 0; i < r->figures_cnt; i++)
+		free(r->figures[i].container);
+	free(r->figures);
+	r->figures = NULL;
+	r->figures_cnt = 0;
 }
 
-/* NULL: the part's subject was not over. */
-static const struct over *find_over(const struct pp_drift_restore *r,
-				    const struct pathprof_part *part)
+/* NULL: the part's subject was not measured. */
+static const struct figures *find_figures(const struct pp_drift_restore *r,
+					  const struct pathprof_part *part)
 {
-	for (uint32_t i = 0; i < r->over_cnt; i++)
-		if (r->over[i].group == part->group && r->over[i].container &&
-		    !strcmp(r->over[i].container, part->container))
-			return &r->over[i];
+	for (uint32_t i = 0; i < r->figures_cnt; i++)
+		if (r->figures[i].group == part->group &&
+		    !strcmp(r->figures[i].container, part->container))
+			return &r->figures[i];
 	return NULL;
+}
+
+/* A rule takes the window alone; figures of several together were not stored. */
+static void judge_rule(const struct pathprof_alert_rule *rule, const struct figures *figures,
+		       int64_t end_ns, struct judged *judged)
+{
+	const struct pathprof_alert_input input =
+		pathprof_alert_input_of(rule->metric, &figures->drift, end_ns);
+	struct pathprof_alert_rule alone = *rule;
+	struct pathprof_alert_state state = {0};
+
+	alone.samples_min /= rule->windows_pooled;
+	judged->hot |= pathprof_alert_take(&state, &alone, &input) != PATHPROF_ALERT_SAME;
+	judged->is_evidence |= state.seen_ns == end_ns;
+	judged->unsure |= state.seen_ns == end_ns && pathprof_alert_is_unsure(&alone, &input);
+}
+
+/* Whether the alert fired at that time, as far as its state tells: it has the last time only. */
+static bool was_firing(const struct pathprof_alert_state *state, int64_t time_ns)
+{
+	return state->fired_ns && time_ns >= state->fired_ns &&
+	       (state->phase == PATHPROF_ALERT_FIRING || time_ns < state->resolved_ns);
+}
+
+/* The verdict of the subject's rules on the rolling baseline. */
+static struct judged judge(const struct pp_drift_restore *r, const struct pp_drift_subject *subject,
+			   const struct figures *figures)
+{
+	struct judged judged = {.hot = false};
+
+	for (int i = 0; i < PP_CONFIG_ALERT_MAX; i++) {
+		const struct pp_drift_rule *rule = &r->drift->alerts.rules[i];
+		const struct pp_drift_alert *alert = subject->alerts[i];
+
+		if (!rule->config || !alert ||
+		    strcmp(rule->config->baseline, PATHPROF_BASELINE_ROLLING) != 0)
+			continue;
+		judged.hot |= was_firing(&alert->state, r->window->end_ns);
+		if (figures)
+			judge_rule(&rule->rule, figures, r->window->end_ns, &judged);
+	}
+	return judged;
 }
 
 /* ---------------------------------------------------------------- counts */
@@ -149,12 +191,14 @@ static int push_part(void *context, struct pathprof_part *part)
 	struct pp_drift *drift = r->drift;
 	struct pp_drift_subject *subject = pp_drift_subject(
 		&drift->subjects, part, pp_drift_is_enough(&drift->common, &part->tally));
-	const struct over *over = find_over(r, part);
+	struct judged judged;
 
 	if (!subject)
 		return 0;
-	subject->unsure = over;
-	return pp_drift_push(&drift->subjects, subject, part, r->window->end_ns, over && over->hot);
+	judged = judge(r, subject, find_figures(r, part));
+	if (judged.is_evidence)
+		subject->unsure = judged.unsure;
+	return pp_drift_push(&drift->subjects, subject, part, r->window->end_ns, judged.hot);
 }
 
 static int read_window(struct pp_drift_restore *r, struct pathprof_error *error)
@@ -167,7 +211,7 @@ static int read_window(struct pp_drift_restore *r, struct pathprof_error *error)
 		code = pathprof_parts_read(r->drift->common.store, &filter,
 					   r->drift->common.kind == PATHPROF_KIND_WEIGHED, 0,
 					   push_part, r, error);
-	release_over(r);
+	release_figures(r);
 	pp_drift_evict(&r->drift->subjects);
 	return code;
 }
@@ -182,7 +226,7 @@ void pp_drift_end_restore(struct pp_drift *drift)
 		return;
 	drift->restore = NULL;
 	sd_event_source_disable_unref(r->timer);
-	release_over(r);
+	release_figures(r);
 	free(r);
 }
 
@@ -375,7 +419,6 @@ int pp_drift_restore(struct pp_drift *drift, struct pathprof_error *error)
 		return pathprof_fail(error, -ENOMEM, "out of memory");
 	r->drift = drift;
 	drift->restore = r;
-	set_threshold(r);
 	code = find_windows(r, error);
 	while (code == 0 && r->next < r->window_cnt &&
 	       pp_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns < AT_ONCE_NS)

@@ -342,6 +342,56 @@ static void test_restart_while_unsure(void)
 	}
 }
 
+/* Samples of the baseline, as the windows left it or as a start makes it. */
+static double base_samples(struct bench *b, bool restarts)
+{
+	if (restarts)
+		restart(b);
+	CU_ASSERT_EQUAL_FATAL(b->drift->subjects.cnt, 1);
+	return b->drift->subjects.list[0]->rolling.base.sum.samples;
+}
+
+/* What a rule with a high threshold lets pass belongs to the baseline, after a start, too. */
+static void test_restart_with_a_high_threshold(void)
+{
+	for (int restarts = 0; restarts < 2; restarts++) {
+		struct bench b;
+
+		bench_init(&b);
+		b.config.alerts[0].threshold_ppm = 900000;
+		CU_ASSERT_EQUAL(pp_drift_configure(b.drift, &b.config, NULL), 0);
+		for (int i = 0; i < 6; i++)
+			window_of(&b, 600, 600);
+		for (int i = 0; i < 6; i++)
+			window_of(&b, 800, 400);
+		CU_ASSERT_EQUAL(rows_of(&b, "rolling").over_cnt, 6);
+		CU_ASSERT_EQUAL(fast_phase(&b), PATHPROF_ALERT_QUIET);
+		CU_ASSERT_EQUAL(base_samples(&b, restarts), 10 * 6000);
+		bench_release(&b);
+	}
+}
+
+/* Windows of which one alone shows nothing stay out while the alert of several together fires. */
+static void test_restart_while_slow_fires(void)
+{
+	for (int restarts = 0; restarts < 2; restarts++) {
+		struct bench b;
+
+		bench_init(&b);
+		b.config.alerts[0].enabled = 0;
+		b.config.alerts[1].enabled = 1;
+		b.config.alerts[1].pooled = 9;
+		CU_ASSERT_EQUAL(pp_drift_configure(b.drift, &b.config, NULL), 0);
+		for (int i = 0; i < 14; i++)
+			window_of(&b, 600, 600);
+		for (int i = 0; i < 20; i++)
+			window_of(&b, 663, 537);
+		CU_ASSERT_EQUAL(phase_of(&b, "slow", "/bin/program"), PATHPROF_ALERT_FIRING);
+		CU_ASSERT_EQUAL(base_samples(&b, restarts), 14 * 6000);
+		bench_release(&b);
+	}
+}
+
 /* A figure of the metrics text; NAN if it is not there. */
 static double figure(const struct bench *b, const char *name)
 {
@@ -526,6 +576,8 @@ static const struct unit_test tests[] = {
 	{"windows that are read come along with the clock", test_clock_set_at_the_start},
 	{"a restart makes the same baseline again", test_restart_restores_baseline},
 	{"windows that wait go on waiting after a restart", test_restart_while_unsure},
+	{"a restart lets pass what a high threshold lets pass", test_restart_with_a_high_threshold},
+	{"a restart keeps out what an alert keeps out", test_restart_while_slow_fires},
 	{"what a restart takes is in the figure of CPU time", test_cpu_of_a_restart},
 	{"an alert of what runs no more resolves", test_what_is_gone_resolves},
 	{"containers and builds are kept apart", test_containers_and_builds_apart},
