@@ -30,6 +30,7 @@ struct judgement {
 	struct pathprof_judged judged;
 	struct measured measured[MEASURE_MAX];
 	uint32_t measured_cnt;
+	bool judged_rolling, unsure; /* by the rules on the rolling baseline */
 };
 
 static struct pathprof_baseline base_of(const struct judgement *j, const char *baseline)
@@ -114,6 +115,18 @@ static void keep(struct judgement *j, const char *baseline)
 
 /* ---------------------------------------------------------------- rules */
 
+/* A window that is no evidence leaves open whether those before it have changed. */
+static void take_unsure(struct judgement *j, const struct pp_drift_rule *rule,
+			const struct pathprof_alert_state *state,
+			const struct pathprof_alert_input *input)
+{
+	if (strcmp(rule->config->baseline, PATHPROF_BASELINE_ROLLING) != 0 ||
+	    state->seen_ns != input->time_ns)
+		return;
+	j->judged_rolling = true;
+	j->unsure |= pathprof_alert_is_unsure(&rule->rule, input);
+}
+
 static void judge_rule(struct judgement *j, const struct pp_drift_rule *rule,
 		       struct pp_drift_alert *alert)
 {
@@ -136,8 +149,7 @@ static void judge_rule(struct judgement *j, const struct pp_drift_rule *rule,
 	input = pathprof_alert_input_of(rule->rule.metric, &m->figures.drift,
 					j->judge->common->end_ns);
 	news.change = pathprof_alert_take(&alert->state, &rule->rule, &input);
-	j->subject->unsure |= !strcmp(rule->config->baseline, PATHPROF_BASELINE_ROLLING) &&
-			      pathprof_alert_is_unsure(&rule->rule, &input);
+	take_unsure(j, rule, &alert->state, &input);
 	kept |= alert->state.phase != PATHPROF_ALERT_QUIET;
 	alert->changed |= kept;
 	if (news.change != PATHPROF_ALERT_FIRED && news.change != PATHPROF_ALERT_RESOLVED)
@@ -214,8 +226,9 @@ void pp_drift_judge(struct pp_drift_judge *judge, struct pp_drift_subject *subje
 			if (!is_reserved(judge->pinned.files[i].name))
 				keep(j, judge->pinned.files[i].name);
 	}
-	subject->unsure = false;
 	judge_rules(j);
+	if (j->judged_rolling)
+		subject->unsure = j->unsure;
 	for (uint32_t i = 0; i < j->measured_cnt; i++)
 		pathprof_measured_release(&j->measured[i].figures);
 	free(j);

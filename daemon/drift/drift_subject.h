@@ -38,7 +38,8 @@ struct pp_drift_subject {
 	pid_t pids[PP_NAMES_PIDS_MAX];
 	uint32_t pid_cnt; /* of those that ran it in the last window that had unnamed paths */
 	int64_t seen_ns;  /* end of the last window that had it */
-	bool unsure;      /* the last window may have changed, by a rule on the rolling baseline */
+	/* The last window that was judged may have changed, by a rule on the rolling baseline. */
+	bool unsure;
 	pp_drift_links alerts;
 	struct pp_drift_shown shown[PP_DRIFT_SHOWN_MAX];
 	uint32_t shown_cnt;

@@ -342,6 +342,25 @@ static void test_restart_while_unsure(void)
 	}
 }
 
+/* A window of so few paths is no evidence, and windows that wait go on waiting. */
+static void test_no_evidence_while_unsure(void)
+{
+	struct bench b;
+
+	bench_init(&b);
+	for (int i = 0; i < 10; i++)
+		window_of(&b, 600, 600);
+	for (int i = 0; i < 3; i++)
+		window_of(&b, 26, 14);
+	window_of(&b, 1, 1);
+	CU_ASSERT_EQUAL(b.drift->subjects.list[0]->rolling.recent_cnt, 6);
+	restart(&b);
+	CU_ASSERT_EQUAL_FATAL(b.drift->subjects.cnt, 1);
+	CU_ASSERT_EQUAL(b.drift->subjects.list[0]->rolling.recent_cnt, 6);
+	CU_ASSERT_EQUAL(b.drift->subjects.list[0]->rolling.base.sum.samples, 8 * 6000);
+	bench_release(&b);
+}
+
 /* Samples of the baseline, as the windows left it or as a start makes it. */
 static double base_samples(struct bench *b, bool restarts)
 {
@@ -576,6 +595,8 @@ static const struct unit_test tests[] = {
 	{"windows that are read come along with the clock", test_clock_set_at_the_start},
 	{"a restart makes the same baseline again", test_restart_restores_baseline},
 	{"windows that wait go on waiting after a restart", test_restart_while_unsure},
+	{"a window that is no evidence lets none become the baseline",
+	 test_no_evidence_while_unsure},
 	{"a restart lets pass what a high threshold lets pass", test_restart_with_a_high_threshold},
 	{"a restart keeps out what an alert keeps out", test_restart_while_slow_fires},
 	{"what a restart takes is in the figure of CPU time", test_cpu_of_a_restart},

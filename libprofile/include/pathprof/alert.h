@@ -120,7 +120,11 @@ enum pathprof_alert_change {
 	PATHPROF_ALERT_RESOLVED,
 	PATHPROF_ALERT_CALMED, /* pending, then well again: nobody was told */
 };
-/* Whether the figure is over the threshold, but its interval is not: chance may have made it. */
+/*
+ * Whether the figure is over the threshold, but its interval is not: chance may have made it. Of a
+ * window that is no evidence (pathprof_alert_take() did not set seen_ns to its time) this says
+ * nothing.
+ */
 bool pathprof_alert_is_unsure(const struct pathprof_alert_rule *rule,
 			      const struct pathprof_alert_input *input);
 /*

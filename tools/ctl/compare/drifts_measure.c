@@ -32,6 +32,7 @@ struct subject {
 	char *container;
 	struct pathprof_rolling rolling;
 	struct pathprof_alert_state states[RULE_CNT];
+	bool unsure; /* whether the last window that was judged has changed */
 };
 
 struct window {
@@ -122,7 +123,7 @@ static enum pathprof_rolling_verdict judge(const struct measuring *m, struct sub
 					   const struct pathprof_judged *judged)
 {
 	const struct pathprof_baseline baseline = pathprof_rolling_baseline(&subject->rolling);
-	bool hot = false, unsure = false;
+	bool hot = false, is_evidence = false, unsure = false;
 
 	for (size_t i = 0; i < RULE_CNT; i++) {
 		struct pathprof_alert_state *state = &subject->states[i];
@@ -133,14 +134,20 @@ static enum pathprof_rolling_verdict judge(const struct measuring *m, struct sub
 			input = pathprof_alert_input_of(rules[i]->metric, &measured.drift,
 							m->window->end_ns);
 			pathprof_alert_take(state, rules[i], &input);
-			unsure |= pathprof_alert_is_unsure(rules[i], &input);
+			/* one that is no evidence leaves open what those before it are */
+			if (state->seen_ns == input.time_ns) {
+				is_evidence = true;
+				unsure |= pathprof_alert_is_unsure(rules[i], &input);
+			}
 		}
 		pathprof_measured_release(&measured);
 		hot |= state->phase != PATHPROF_ALERT_QUIET;
 	}
+	if (is_evidence)
+		subject->unsure = unsure;
 	if (hot)
 		return PATHPROF_ROLLING_HOT;
-	return unsure ? PATHPROF_ROLLING_UNSURE : PATHPROF_ROLLING_CALM;
+	return subject->unsure ? PATHPROF_ROLLING_UNSURE : PATHPROF_ROLLING_CALM;
 }
 
 static int take_part(void *context, struct pathprof_part *part)
