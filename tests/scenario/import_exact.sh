@@ -92,6 +92,17 @@ rm -f db*
 "$ctl" import -j -o db - <recorded >table.pipe 2>err && stored db >got &&
 	cmp -s want got && ok "through a pipe" || not_ok "through a pipe" "$(head -n 2 err)"
 
+# perf tells when the last sample was, and the file is as old as its end: no window lies after it.
+last=$(awk '$1 == "sample" && $4 > last { last = $4 } END { print last }' script)
+times=$(python3 -c 'import struct, sys; print(struct.pack("<QQ", 0, int(sys.argv[1])).hex())' "$last")
+sed "s/^begin\$/feature raw 21 $times\nbegin/" script | "$writer" timed
+touch -d @1700000000 timed
+rm -f db*
+"$ctl" import -j -o db timed >table 2>err
+ends=$(sqlite3 db "SELECT max(end_ns) FROM windows")
+[ "$ends" = 1700000000000000000 ] && ok "the file is as old as its last sample" ||
+	not_ok "the file is as old as its last sample" "its last window ends at $ends"
+
 # Threads of perf wrote it, a file each.
 rm -rf db* parts
 mkdir parts

@@ -64,7 +64,7 @@ struct pathprof_import_config {
 	enum pathprof_format format;
 	enum pathprof_mapping mapping;
 	uint64_t window_ns;
-	int64_t file_time_ns; /* CLOCK_REALTIME: of a recording that does not say when it was */
+	int64_t file_time_ns; /* CLOCK_REALTIME: when a recording ended that does not say */
 };
 
 /*

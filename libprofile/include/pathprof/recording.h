@@ -152,6 +152,7 @@ struct pathprof_recording_info {
 	 * they are done without. */
 	const char *damaged;
 	int64_t realtime_offset_ns; /* add to time_ns to get CLOCK_REALTIME; INT64_MIN: not known */
+	uint64_t last_ns;           /* time of the last sample, by the recording's own clock */
 	uint32_t event_cnt;
 };
 

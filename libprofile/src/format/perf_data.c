@@ -378,6 +378,7 @@ static void tell(const struct pathprof_recording *recording,
 		.cpu = told->cpu,
 		.command = told->command,
 		.realtime_offset_ns = perf->events.is_realtime ? 0 : told->realtime_offset_ns,
+		.last_ns = told->last_ns,
 		.event_cnt = perf->events.cnt,
 	};
 }

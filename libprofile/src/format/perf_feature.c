@@ -119,6 +119,16 @@ static void set_clock(struct pp_perf_told *told, struct pp_perf_cursor *cursor)
 		told->realtime_offset_ns = (int64_t)(wall - clock);
 }
 
+static void set_last_time(struct pp_perf_told *told, struct pp_perf_cursor *cursor)
+{
+	uint64_t first, last;
+
+	first = pp_perf_take_u64(cursor);
+	last = pp_perf_take_u64(cursor);
+	if (!cursor->bad && last >= first)
+		told->last_ns = last;
+}
+
 /* ---------------------------------------------------------------- build-ids */
 
 static int add_name(struct pp_perf *perf, const char *name, const struct pathprof_build_id *id)
@@ -261,6 +271,8 @@ static const char *name_of(uint64_t feature)
 		return "command line";
 	case PP_PERF_FEATURE_EVENT_DESC:
 		return "names of events";
+	case PP_PERF_FEATURE_SAMPLE_TIME:
+		return "times of samples";
 	case PP_PERF_FEATURE_CLOCK_DATA:
 		return "clock";
 	}
@@ -305,6 +317,9 @@ int pp_perf_feature(struct pp_perf *perf, uint64_t feature, const uint8_t *bytes
 		break;
 	case PP_PERF_FEATURE_CLOCK_DATA:
 		set_clock(told, &cursor);
+		break;
+	case PP_PERF_FEATURE_SAMPLE_TIME:
+		set_last_time(told, &cursor);
 		break;
 	case PP_PERF_FEATURE_DIR_FORMAT:
 		r = set_parted(perf, &cursor, error);

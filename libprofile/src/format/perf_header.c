@@ -104,7 +104,7 @@ static bool is_read(unsigned feature)
 	       feature == PP_PERF_FEATURE_OSRELEASE || feature == PP_PERF_FEATURE_ARCH ||
 	       feature == PP_PERF_FEATURE_CPUDESC || feature == PP_PERF_FEATURE_CMDLINE ||
 	       feature == PP_PERF_FEATURE_EVENT_DESC || feature == PP_PERF_FEATURE_CLOCK_DATA ||
-	       feature == PP_PERF_FEATURE_DIR_FORMAT;
+	       feature == PP_PERF_FEATURE_SAMPLE_TIME || feature == PP_PERF_FEATURE_DIR_FORMAT;
 }
 
 static int read_feature(struct pp_perf *perf, unsigned feature, struct section section,

@@ -117,6 +117,7 @@ enum pp_perf_feature {
 	PP_PERF_FEATURE_CPUDESC = 8,
 	PP_PERF_FEATURE_CMDLINE = 11,
 	PP_PERF_FEATURE_EVENT_DESC = 12,
+	PP_PERF_FEATURE_SAMPLE_TIME = 21,
 	PP_PERF_FEATURE_DIR_FORMAT = 24,
 	PP_PERF_FEATURE_CLOCK_DATA = 29,
 	PP_PERF_FEATURE_CNT = 256,
@@ -307,6 +308,7 @@ size_t pp_perf_trailer_bytes(const struct pp_perf_event *event);
 struct pp_perf_told {
 	char *hostname, *arch, *release, *cpu, *command;
 	int64_t realtime_offset_ns;
+	uint64_t last_ns;              /* of the last sample; 0: not told */
 	struct pp_texts names;         /* of files */
 	struct pathprof_build_id *ids; /* [names.table.cnt] */
 	uint32_t id_room;

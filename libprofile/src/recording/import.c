@@ -333,15 +333,22 @@ static int move_on(struct pathprof_import *import, uint64_t time_ns)
 	return r;
 }
 
+/* The file was written last when the recording ended. Not all say when their last sample was. */
+static int64_t realtime_offset_ns(const struct pathprof_import *import, uint64_t first_ns)
+{
+	const struct pathprof_recording_info info = pp_import_ask_info(&import->asked);
+	uint64_t last_ns = info.last_ns > first_ns ? info.last_ns : first_ns;
+
+	if (info.realtime_offset_ns != INT64_MIN)
+		return info.realtime_offset_ns;
+	return (int64_t)((uint64_t)import->config.file_time_ns - last_ns);
+}
+
 static void begin(struct pathprof_import *import, uint64_t time_ns)
 {
-	int64_t offset_ns = pp_import_ask_realtime_offset(&import->asked);
-
 	import->begun = true;
 	import->begin_ns = import->last_ns = time_ns;
-	import->offset_ns = offset_ns != INT64_MIN
-				    ? offset_ns
-				    : (int64_t)((uint64_t)import->config.file_time_ns - time_ns);
+	import->offset_ns = realtime_offset_ns(import, time_ns);
 }
 
 /* A sample that comes late is of the window at hand, which may be full all the same. */

@@ -57,17 +57,16 @@ static inline enum pathprof_basis pp_import_ask_basis(const struct pp_import_ask
 	return basis;
 }
 
-/* INT64_MIN: not told. */
-static inline int64_t pp_import_ask_realtime_offset(const struct pp_import_asked *asked)
+static inline struct pathprof_recording_info pp_import_ask_info(const struct pp_import_asked *asked)
 {
 	struct pathprof_recording_info info = {.realtime_offset_ns = INT64_MIN};
 
 	if (!asked->recording)
-		return INT64_MIN;
+		return info;
 	pp_import_ask_begin(asked);
 	pathprof_recording_info(asked->recording, &info);
 	pp_import_ask_end(asked);
-	return info.realtime_offset_ns;
+	return info;
 }
 
 #endif
