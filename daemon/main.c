@@ -59,7 +59,9 @@ int main(int argc, char **argv)
 		return stepper(argv[2]);
 	pp_log_init(LOG_INFO);
 	if (pp_args_parse(&args, argc, argv, &error) < 0) {
-		fprintf(stderr, "pathprofd: %s\nTry `pathprofd --help'.\n", error.text);
+		fprintf(stderr, "pathprofd: %s\nTry `%s --help'.\n", error.text,
+			argc > 1 && !strcmp(argv[1], "--record") ? "pathprofctl record"
+								 : "pathprofd");
 		return PP_EXIT_USAGE;
 	}
 	switch (args.mode) {

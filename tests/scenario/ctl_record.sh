@@ -22,6 +22,8 @@ command -v bzip2 >/dev/null || {
 cd "$dir"
 run 127 record -o unmade.db -- ./nothing-of-that-name
 [ ! -e unmade.db ] || fail "a command that is not there makes a database"
+run 2 record --hold 1s -- true
+grep -qx "Try .pathprofctl record --help'\." said || fail "another command's help is named: $(cat said)"
 # Text of sorts: enough repetition to keep the sorting busy.
 seq 1 900000 | sed 's/7/ seven /g' >text
 bzip2 -kc text >expected.bz2

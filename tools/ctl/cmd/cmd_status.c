@@ -26,6 +26,11 @@ static double number(const json_t *object, const char *key)
 	return daemon_status_number(object, key, 0);
 }
 
+static const char *word(const json_t *object, const char *key, const char *one, const char *many)
+{
+	return number(object, key) == 1 ? one : many;
+}
+
 static void head_line(const struct daemon_status *status)
 {
 	const json_t *members = status->members;
@@ -73,8 +78,9 @@ static void clock_line(const json_t *members)
 					  ? "with"
 					  : "without");
 	else
-		text = ctl_printf("none (%.0f starts of bursts are its samples)",
-				  number(members, "clock_samples"));
+		text = ctl_printf("none (its samples: %.0f %s of bursts)",
+				  number(members, "clock_samples"),
+				  word(members, "clock_samples", "start", "starts"));
 	line("clock", text);
 }
 
@@ -135,8 +141,10 @@ static void price_line(const json_t *members)
 static void seen_line(const json_t *members)
 {
 	_cleanup_free_ char *text =
-		ctl_printf("%.0f bursts, %.0f branches, %.0f paths", number(members, "bursts"),
-			   number(members, "branches"), number(members, "paths"));
+		ctl_printf("%.0f %s, %.0f %s, %.0f %s", number(members, "bursts"),
+			   word(members, "bursts", "burst", "bursts"), number(members, "branches"),
+			   word(members, "branches", "branch", "branches"),
+			   number(members, "paths"), word(members, "paths", "path", "paths"));
 
 	line("seen", text);
 }

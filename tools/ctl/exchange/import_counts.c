@@ -337,8 +337,9 @@ static void say_progress(struct counts_import *import)
 	if (ns - import->said_ns < PROGRESS_NS)
 		return;
 	import->said_ns = ns;
-	ctl_note("import: %" PRIu64 " of %d files",
-		 import->run_cnt + import->damaged_cnt + import->again_cnt, import->options->argc);
+	ctl_note("import: %" PRIu64 " of %d %s",
+		 import->run_cnt + import->damaged_cnt + import->again_cnt, import->options->argc,
+		 pp_plural((uint64_t)import->options->argc, "file", "files"));
 }
 
 static int add_files(struct counts_import *import)
