@@ -219,7 +219,32 @@ check new-database "$(cat "$tmp/relay.log")" wait_for 20 is_told 'resolved /bin/
 check new-database-in-order "$(cat "$tmp/hook")" \
 	test "$(cat "$tmp/hook")" = "firing /bin/new"$'\n'"resolved /bin/new"
 stop_relay
+
+# It is replaced while a hook hangs: what waits for the hook has a higher id than what comes then, and the
+# relay is killed. Only what is the new database's may be noted as told.
+printf '#!/bin/sh\necho >>%s\nexec sleep 1000\n' "$tmp/hanging" >"$tmp/hang.sh"
+chmod 755 "$tmp/hang.sh"
+state=$tmp/hang-state
+settings "[Tell]\nExec=$tmp/hang.sh\n"
+relay
+happens 'fire /bin/held'
+check hook-hangs "$(cat "$tmp/relay.log")" wait_for 60 test -s "$tmp/hanging"
 kill_writer
+rm -f "$db" "$db-wal" "$db-shm"
+start_writer
+happens 'fire /bin/lower'
+check replaced-is-noticed "$(cat "$tmp/relay.log")" \
+	wait_for 60 grep -q 'is not the database of before' "$tmp/relay.log"
+sleep 1
+stop_relay KILL
+settings "[Tell]\nExec=$tmp/hook.sh\n"
+relay
+check lower-is-told "$(cat "$state/told.json" "$tmp/relay.log")" \
+	wait_for 60 is_told 'firing /bin/lower' 1 hooked
+stop_relay
+kill_writer
+state=$old_state
+settings "[Tell]\nWebhook=$url/hook\n[Metrics]\nListen=$listen\n"
 
 # ---------------------------------------------------------------- without rights
 

@@ -33,7 +33,7 @@ static void take_notes(struct pp_relay *relay)
 
 	relay->notes_differ = false;
 	for (int i = 0; i < PP_NOTES_SINK_CNT; i++) {
-		const struct pp_relay_sink *sink = &relay->sinks[i];
+		struct pp_relay_sink *sink = &relay->sinks[i];
 		int64_t settled =
 			sink->tell && sink->begun ? pp_relay_settled(sink) : relay->notes.told[i];
 

@@ -30,12 +30,25 @@ bool pp_relay_is_hungry(const struct pp_relay_sink *sink)
 	return sink->tell && sink->has_more && room_of(sink) >= ROOM / 2;
 }
 
-int64_t pp_relay_settled(const struct pp_relay_sink *sink)
+int64_t pp_relay_settled(struct pp_relay_sink *sink)
 {
 	struct pp_tell_stats stats = {0};
 
 	sink->tell->ops->stats(sink->tell, &stats);
-	return stats.queued ? stats.settled : sink->fed;
+	if (!stats.queued) {
+		sink->is_mixed = false;
+		return sink->fed;
+	}
+	return sink->is_mixed && sink->common < stats.settled ? sink->common : stats.settled;
+}
+
+/* The store was replaced: of what the sink was given only ids up to this one are the store's. */
+static void go_back_to(struct pp_relay_sink *sink, int64_t id)
+{
+	if (!sink->is_mixed || id < sink->common)
+		sink->common = id;
+	sink->is_mixed = true;
+	sink->fed = id;
 }
 
 /* ---------------------------------------------------------------- one sink */
@@ -173,7 +186,8 @@ static void begin_anew(struct pp_relay *relay)
 	pp_log(LOG_NOTICE, "%s is not the database of before: all its messages are told",
 	       relay->database);
 	for (int i = 0; i < PP_NOTES_SINK_CNT; i++) {
-		relay->sinks[i].fed = relay->sinks[i].start = 0;
+		go_back_to(&relay->sinks[i], 0);
+		relay->sinks[i].start = 0;
 		if (relay->notes.told[i] != PP_NOTES_NONE)
 			relay->notes.told[i] = 0;
 	}
@@ -189,7 +203,7 @@ static void go_back(struct pp_relay *relay, int64_t newest)
 		struct pp_relay_sink *sink = &relay->sinks[i];
 
 		if (sink->fed > newest)
-			sink->fed = newest;
+			go_back_to(sink, newest);
 		if (sink->start > newest)
 			sink->start = newest;
 		if (relay->notes.told[i] <= newest)

@@ -16,6 +16,8 @@ struct pp_relay_sink {
 	bool has_more;        /* the store has messages for which the sink had no room */
 	int64_t fed;          /* id of the last message of the store that it was given */
 	int64_t start;        /* of a new sink: up to this id it gets only firing alerts */
+	bool is_mixed;        /* its queue may have messages of before the store was replaced */
+	int64_t common;       /* if so: the last id that means the same before and after */
 	uint64_t missed;      /* messages that retention removed before the sink could take them */
 };
 
@@ -39,8 +41,8 @@ struct pp_relay {
 /* relay_feed.c */
 /* Reads the store into the sinks that have room. */
 void pp_relay_feed(struct pp_relay *relay);
-/* The id up to which the sink is done with every message. */
-int64_t pp_relay_settled(const struct pp_relay_sink *sink);
+/* The id up to which the sink is done with every message of the store that there is now. */
+int64_t pp_relay_settled(struct pp_relay_sink *sink);
 /* Whether it has room for a good part of the messages that had none. */
 bool pp_relay_is_hungry(const struct pp_relay_sink *sink);
 
