@@ -99,7 +99,7 @@ static bool has_our_root(int root_fd)
 	       its.st_ino == ours.st_ino;
 }
 
-/* What a process sees of files has a name below its root, whatever root that is. */
+/* Each file that a process sees has a name of ours below /proc, whatever root the process has. */
 static bool name_inside(pid_t pid, const char *path, char ret_name[static PATH_MAX])
 {
 	int len = snprintf(ret_name, PATH_MAX, "/proc/%d/root%s", (int)pid, path);
@@ -144,8 +144,8 @@ static bool read_mapping(char *line, struct mapping *ret_mapping)
 }
 
 /*
- * The very file that is mapped, whatever has its name by now: after an update that is another one.
- * Whoever may not look through mappings finds it by its name.
+ * The file that is mapped, also where an update has put another under its name. Without the right
+ * to look through mappings it is found by its name.
  */
 static bool in_mapping(pid_t pid, const struct mapping *mapping, struct pp_value_found *ret_found)
 {

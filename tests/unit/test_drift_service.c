@@ -370,7 +370,7 @@ static double base_samples(struct bench *b, bool restarts)
 	return b->drift->subjects.list[0]->rolling.base.sum.samples;
 }
 
-/* What a rule with a high threshold lets pass belongs to the baseline, after a start, too. */
+/* Windows below a rule's high threshold belong to the baseline, after a start, too. */
 static void test_restart_with_a_high_threshold(void)
 {
 	for (int restarts = 0; restarts < 2; restarts++) {
