@@ -230,12 +230,12 @@ relay
 happens 'fire /bin/held'
 check hook-hangs "$(cat "$tmp/relay.log")" wait_for 60 test -s "$tmp/hanging"
 kill_writer
+cp "$state/told.json" "$tmp/told-before"
 rm -f "$db" "$db-wal" "$db-shm"
 start_writer
 happens 'fire /bin/lower'
-check replaced-is-noticed "$(cat "$tmp/relay.log")" \
-	wait_for 60 grep -q 'is not the database of before' "$tmp/relay.log"
-sleep 1
+is_noted_anew() { ! cmp -s "$state/told.json" "$tmp/told-before"; }
+check replaced-is-noted "$(cat "$tmp/relay.log")" wait_for 60 is_noted_anew
 stop_relay KILL
 settings "[Tell]\nExec=$tmp/hook.sh\n"
 relay
