@@ -10,8 +10,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "shared/outlet.h"
-#include "shared/utf8.h"
 
 /* Rates over less than this say nothing. */
 #define RATE_LEAST_NS     UINT64_C(1900000000)
@@ -78,20 +78,6 @@ static json_int_t memory_bytes(void)
 	cnt = fscanf(file, "%llu %llu", &size, &resident);
 	fclose(file);
 	return cnt == 2 ? (json_int_t)(resident * (unsigned long long)sysconf(_SC_PAGESIZE)) : 0;
-}
-
-/* Jansson takes UTF-8 only, and for other text would leave out the whole line. */
-static json_t *text_json(const char *text)
-{
-	_cleanup_free_ char *valid = NULL;
-	size_t len_bytes;
-	FILE *to = open_memstream(&valid, &len_bytes);
-
-	if (!to)
-		return NULL;
-	while (*text)
-		text += pp_utf8_put(text, to);
-	return fclose(to) == 0 ? json_string(valid) : NULL;
 }
 
 /* cpu_ns is what the kernel says of our control group; what follows it are parts of it. */
@@ -191,19 +177,20 @@ static void add_identity(const struct pp_service *service, json_t *status)
 	json_object_set_new(status, "source_replaced", json_integer((json_int_t)seen->replaced));
 	json_object_set_new(status, "source_deaths",
 			    json_integer((json_int_t)service->source_deaths));
-	json_object_set_new(status, "sampler", text_json(sampler ? sampler : ""));
+	json_object_set_new(status, "sampler", pp_utf8_json(sampler ? sampler : ""));
 	json_object_set_new(status, "stepping", json_string(stepping ? stepping : ""));
-	json_object_set_new(status, "refused", text_json(service->refused));
-	json_object_set_new(status, "settings_refused", text_json(service->settings_refused.text));
+	json_object_set_new(status, "refused", pp_utf8_json(service->refused));
+	json_object_set_new(status, "settings_refused",
+			    pp_utf8_json(service->settings_refused.text));
 	json_object_set_new(status, "mapping", json_string(mapping_name(service)));
 	json_object_set_new(status, "basis", json_string(pathprof_basis_name(profile->basis)));
 	json_object_set_new(status, "horizon", json_integer(profile->horizon));
 	json_object_set_new(status, "clock_hz", json_integer(profile->clock_hz));
 	json_object_set_new(status, "clock_kernel", json_boolean(profile->clock_kernel));
-	json_object_set_new(status, "db", text_json(service->db_path));
+	json_object_set_new(status, "db", pp_utf8_json(service->db_path));
 	json_object_set_new(status, "relay", json_string(pp_service_relay(service)));
 	json_object_set_new(status, "relay_notes",
-			    text_json(pp_outlet_relay_notes(service->outlet)));
+			    pp_utf8_json(pp_outlet_relay_notes(service->outlet)));
 	pp_service_relay_settings(config, relayed, sizeof(relayed));
 	json_object_set_new(status, "relay_settings", json_string(relayed));
 	json_object_set_new(status, "window_s", json_real((double)config->window_ns / 1e9));

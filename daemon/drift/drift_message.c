@@ -17,6 +17,7 @@
 #include "../shared/tell_words.h"
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "base/utf8.h"
 #include "pathprof/judge.h"
 
 /* A binary's name could be made to do harm in a shell, so the command has its build-id. */
@@ -48,7 +49,7 @@ static json_t *command_json(const struct pp_drift_telling *telling,
 	if (!to)
 		return json_null();
 	put_command(telling, draft, to);
-	json = pp_tell_text_json(fclose(to) == 0 ? text : NULL);
+	json = pp_utf8_json(fclose(to) == 0 ? text : NULL);
 	free(text);
 	return json;
 }
@@ -66,8 +67,8 @@ static json_t *paths_json(const struct pp_drift_draft *draft)
 
 		json_object_set_new(path, "path_id",
 				    m->path_id ? json_integer(m->path_id) : json_null());
-		json_object_set_new(path, "function", pp_tell_text_json(m->function));
-		json_object_set_new(path, "source", pp_tell_text_json(m->source));
+		json_object_set_new(path, "function", pp_utf8_json(m->function));
+		json_object_set_new(path, "source", pp_utf8_json(m->source));
 		snprintf(start, sizeof(start), "0x%llx", (unsigned long long)m->path.start);
 		json_object_set_new(path, "start", m->path_id ? json_string(start) : json_null());
 		json_object_set_new(path, "share", json_real(m->term.p));
@@ -139,19 +140,19 @@ static char *make_json(const struct pp_drift_telling *telling, const struct pp_d
 		memcpy(id, alert->build_id, sizeof(id));
 	json_object_set_new(json, "version", json_integer(1));
 	json_object_set_new(json, "status", json_string(is_firing(draft) ? "firing" : "resolved"));
-	json_object_set_new(json, "rule", pp_tell_text_json(alert->rule));
+	json_object_set_new(json, "rule", pp_utf8_json(alert->rule));
 	json_object_set_new(json, "metric", json_string(metric_of(draft)));
 	add_figures(draft, json);
-	json_object_set_new(json, "binary", pp_tell_text_json(alert->binary));
+	json_object_set_new(json, "binary", pp_utf8_json(alert->binary));
 	json_object_set_new(json, "build_id", id[0] ? json_string(id) : json_null());
-	json_object_set_new(json, "container", pp_tell_text_json(alert->container));
-	json_object_set_new(json, "host", pp_tell_text_json(telling->host));
-	json_object_set_new(json, "baseline", pp_tell_text_json(alert->baseline));
+	json_object_set_new(json, "container", pp_utf8_json(alert->container));
+	json_object_set_new(json, "host", pp_utf8_json(telling->host));
+	json_object_set_new(json, "baseline", pp_utf8_json(alert->baseline));
 	json_object_set_new(json, "starts_at", pp_tell_time_json(draft->state.fired_ns));
 	json_object_set_new(json, "ends_at",
 			    is_firing(draft) ? json_null()
 					     : pp_tell_time_json(draft->state.resolved_ns));
-	json_object_set_new(json, "reason", pp_tell_text_json(reason_of(draft)));
+	json_object_set_new(json, "reason", pp_utf8_json(reason_of(draft)));
 	json_object_set_new(json, "paths", paths_json(draft));
 	json_object_set_new(json, "command", command_json(telling, draft));
 	text = json_dumps(json, JSON_COMPACT);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "utf8.h"
+#include "base/utf8.h"
 
 /* One label that is not UTF-8 makes Prometheus refuse all of the answer. */
 static void escape(FILE *to, const char *text, bool quotes)

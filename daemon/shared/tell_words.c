@@ -9,13 +9,6 @@
 /* The database that pathprofctl looks at by itself. */
 #define SYSTEM_DB "/var/lib/pathprof/profile.db"
 
-json_t *pp_tell_text_json(const char *text)
-{
-	json_t *string = text ? json_string(text) : NULL;
-
-	return string ? string : json_null();
-}
-
 json_t *pp_tell_time_json(int64_t time_ns)
 {
 	char text[40], full[64];

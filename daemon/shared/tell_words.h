@@ -11,8 +11,6 @@
 
 #include "config.h"
 
-/* null: NULL, or no UTF-8, which names out of a binary need not be. */
-json_t *pp_tell_text_json(const char *text);
 /* RFC 3339, UTC, with milliseconds; null: 0, which is never. */
 json_t *pp_tell_time_json(int64_t time_ns);
 /* "2026-01-31 12:00:00 UTC" */

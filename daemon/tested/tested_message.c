@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/units.h"
+#include "base/utf8.h"
 
 #define BUILD_ID_DIGITS 12
 #define MINUTE_NS       INT64_C(60000000000)
@@ -117,13 +118,13 @@ static void add_binary(const struct telling *t, json_t *json)
 {
 	char id[PATHPROF_BUILD_ID_TEXT_LEN];
 
-	json_object_set_new(json, "binary", pp_tell_text_json(t->alert->binary));
+	json_object_set_new(json, "binary", pp_utf8_json(t->alert->binary));
 	json_object_set_new(json, "build_id",
 			    t->subject ? json_string(pathprof_build_id_text(t->build.id, id))
 				       : json_null());
 	json_object_set_new(json, "container", json_string(""));
-	json_object_set_new(json, "host", pp_tell_text_json(t->alerts->host));
-	json_object_set_new(json, "baseline", pp_tell_text_json(t->alert->baseline));
+	json_object_set_new(json, "host", pp_utf8_json(t->alerts->host));
+	json_object_set_new(json, "baseline", pp_utf8_json(t->alert->baseline));
 }
 
 static const char *reason_of(const struct telling *t)
@@ -141,18 +142,18 @@ static char *make_json(const struct telling *t, const char *command)
 
 	json_object_set_new(json, "version", json_integer(1));
 	json_object_set_new(json, "status", json_string(is_firing(t) ? "firing" : "resolved"));
-	json_object_set_new(json, "rule", pp_tell_text_json(t->alert->rule));
+	json_object_set_new(json, "rule", pp_utf8_json(t->alert->rule));
 	json_object_set_new(json, "metric", json_string(metric_of(t)));
 	add_figures(t, json);
 	add_binary(t, json);
 	json_object_set_new(json, "starts_at", pp_tell_time_json(state->fired_ns));
 	json_object_set_new(json, "ends_at",
 			    is_firing(t) ? json_null() : pp_tell_time_json(state->resolved_ns));
-	json_object_set_new(json, "reason", pp_tell_text_json(reason_of(t)));
+	json_object_set_new(json, "reason", pp_utf8_json(reason_of(t)));
 	json_object_set_new(json, "paths", json_array());
 	json_object_set_new(json, "since",
 			    t->subject ? pp_tell_time_json(t->subject->begin_ns) : json_null());
-	json_object_set_new(json, "command", pp_tell_text_json(command));
+	json_object_set_new(json, "command", pp_utf8_json(command));
 	text = json_dumps(json, JSON_COMPACT);
 	json_decref(json);
 	return text;

@@ -588,7 +588,8 @@ stop
 mkdir tenants other && cp ca/ca.pem ca/ca-key.pem other
 "$hub" enrol other host2 --tenant other && "$hub" enrol other reader --tenant other --reader || not_ok "enrol --tenant" "$(ls other)"
 ! "$hub" enrol other host3 --tenant ../x 2>said && grep -q 'a name has letters' said && ok "a tenant's name is plain" || not_ok "a tenant's name" "$(cat said)"
-sqlite3 hub.db "INSERT INTO alerts VALUES ('host', '/bin/x', 'host:host1', 'fleet', 2, 0, 5, 5, 0, 5, 1.0, '{}')"
+sqlite3 hub.db "INSERT INTO alerts VALUES ('host', '/bin/x', 'host:host1', 'fleet', 2, 0, 5, 5, 0, 5, 1.0, '{}'),
+	('host', CAST(X'2F62696E2FFF79' AS TEXT), 'host:host1', 'fleet', 2, 0, 5, 5, 0, 5, 1.0, '{}')"
 start --tenants tenants
 sums hub.db >before
 make_host 2 3
@@ -609,7 +610,8 @@ python3 -c 'import json; assert json.load(open("got"))["slots"] == []' 2>said &&
 curl -s --cacert ca/ca.pem "${their_reader[@]}" "$url/v1/hosts?labels=dc%3Dams" >got
 [ "$(cat got)" = '{"stores":[]}' ] && ok "the other's reader: no host has a label of the default one's" || not_ok "labels of the other" "$(cat got)"
 answer 200 "alerts of the default tenant" "${reader[@]}" "$url/v1/alerts"
-grep -q '"host:host1"' answer || not_ok "alerts of the default tenant" "$(cat answer)"
+python3 -c 'import json; assert [a["binary"] for a in json.load(open("answer"))["alerts"]] == ["/bin/x", "/bin/\ufffdy"]' 2>said &&
+	ok "one of a file whose name is not UTF-8 is among them" || not_ok "alerts of the default tenant" "$(cat answer)"
 answer 200 "the other's reader asks for alerts" "${their_reader[@]}" "$url/v1/alerts"
 [ "$(cat answer)" = '{"alerts":[]}' ] && ok "and gets none of the default tenant's" || not_ok "alerts of the other" "$(cat answer)"
 # A profile of what ran on hosts of the default tenant alone: its reader is told that the file is missing, the other's that nothing ran.

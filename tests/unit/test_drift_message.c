@@ -144,10 +144,38 @@ static void test_functions_that_begin_alike(void)
 	expect(paths, 3, "9 (was 40 %, now 10 %); kl_");
 }
 
+/* Names are any bytes, which JSON cannot hold: the message says what it can of them. */
+static void test_names_that_are_not_utf8(void)
+{
+	struct pp_drift_common common = {.config = {.rolling_ns = 3600000000000}};
+	struct pp_drift_alerts alerts = {.common = &common};
+	struct pp_drift_telling telling = {.common = &common, .alerts = &alerts};
+	struct pp_drift_alert alert = {.rule = (char *)"fast",
+				       .binary = (char *)"/opt/caf\xe9/bin",
+				       .container = (char *)"\xff",
+				       .baseline = (char *)"good"};
+	const struct path path = {"na\xefve", 0.1, 0.3};
+	const char *binary, *container, *function;
+	json_t *json;
+
+	pp_drift_send(&telling, draft_of(&alert, &path, 1));
+	json = json_loads(alert.json, 0, NULL);
+	CU_ASSERT_EQUAL_FATAL(json_unpack(json, "{s:s, s:s, s:[{s:s}]}", "binary", &binary,
+					  "container", &container, "paths", "function", &function),
+			      0);
+	CU_ASSERT_STRING_EQUAL(binary, "/opt/caf\xef\xbf\xbd/bin");
+	CU_ASSERT_STRING_EQUAL(container, "\xef\xbf\xbd");
+	CU_ASSERT_STRING_EQUAL(function, "na\xef\xbf\xbdve");
+	json_decref(json);
+	free(alert.json);
+	pp_drift_free_alerts(&alerts);
+}
+
 static const struct unit_test tests[] = {
 	{"a function that runs more is told with its share", test_function_that_runs_more},
 	{"of one that runs another way a path is told", test_function_that_runs_another_way},
 	{"functions whose names begin alike are told apart", test_functions_that_begin_alike},
 	{"the command is of the alert's database, quoted where a shell wants it", test_database},
+	{"names that are not UTF-8 are told all the same", test_names_that_are_not_utf8},
 };
 UNIT_SUITE(drift_message, tests)

@@ -10,6 +10,7 @@
 #include "../../daemon/shared/tell_words.h"
 #include "base/clock.h"
 #include "base/controls.h"
+#include "base/utf8.h"
 
 #define ID_DIGITS 12
 
@@ -120,12 +121,11 @@ char *hub_alert_json(const struct hub_alert_event *event)
 		object, "scope",
 		json_string(event->rule->scope == PP_CONFIG_SCOPE_HOST ? "host" : "release"));
 	add_figures(event, object);
-	json_object_set_new(object, "binary", pp_tell_text_json(event->binary));
-	json_object_set_new(object, "container", pp_tell_text_json(event->where));
-	json_object_set_new(object, "host",
-			    pp_tell_text_json(strncmp(event->where, "host:", 5) == 0
-						      ? event->where + 5
-						      : NULL));
+	json_object_set_new(object, "binary", pp_utf8_json(event->binary));
+	json_object_set_new(object, "container", pp_utf8_json(event->where));
+	json_object_set_new(
+		object, "host",
+		pp_utf8_json(strncmp(event->where, "host:", 5) == 0 ? event->where + 5 : NULL));
 	json_object_set_new(object, "baseline", json_string(event->baseline));
 	json_object_set_new(object, "starts_at", pp_tell_time_json(event->state->fired_ns));
 	json_object_set_new(object, "ends_at",

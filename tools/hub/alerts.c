@@ -10,6 +10,7 @@
 
 #include "alert_text.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "base/vector.h"
 #include "pathprof/parcel.h"
 
@@ -567,12 +568,11 @@ int hub_alerts_take(struct pathprof_store *store, const struct hub_rules *rules,
 static int list_row(void *context, const struct pathprof_alert_row *row)
 {
 	const struct pathprof_alert_state *s = &row->state;
-	json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:s}", "rule", row->rule, "binary",
-				   row->binary, "container", row->container, "baseline",
-				   row->baseline, "told", row->json ? row->json : "");
+	json_t *object = json_pack(
+		"{s:o, s:o, s:o, s:o, s:o}", "rule", pp_utf8_json(row->rule), "binary",
+		pp_utf8_json(row->binary), "container", pp_utf8_json(row->container), "baseline",
+		pp_utf8_json(row->baseline), "told", pp_utf8_json(row->json ? row->json : ""));
 
-	if (!object) /* a name that is not UTF-8 */
-		return 0;
 	json_object_set_new(object, "phase", json_integer(s->phase));
 	json_object_set_new(object, "streak", json_integer(s->streak_cnt));
 	json_object_set_new(object, "since_ns", json_integer(s->since_ns));
@@ -591,7 +591,7 @@ unsigned int hub_alerts_answer(struct pathprof_store *store, json_t **ret_object
 
 	if (r < 0) {
 		json_decref(rows);
-		*ret_object = json_pack("{s:s}", "error", error.text);
+		*ret_object = json_pack("{s:o}", "error", pp_utf8_json(error.text));
 		return 503;
 	}
 	*ret_object = json_pack("{s:o}", "alerts", rows);

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "child.h"
 #include "hub.h"
 #include "judge.h"
@@ -64,10 +65,9 @@ static json_t *build_of(struct judgement *j, const struct pathprof_fleet_group *
 
 	if (build)
 		return build;
-	build = json_pack("{s:s%, s:i, s:I, s:I, s:I}", "name", group->name, strlen(group->name),
-			  "kind", (int)group->id.kind, "first",
-			  (json_int_t)(j->is_first ? 0 : j->until_s), "ran", (json_int_t)0, "seen",
-			  (json_int_t)0);
+	build = json_pack("{s:o, s:i, s:I, s:I, s:I}", "name", pp_utf8_json(group->name), "kind",
+			  (int)group->id.kind, "first", (json_int_t)(j->is_first ? 0 : j->until_s),
+			  "ran", (json_int_t)0, "seen", (json_int_t)0);
 	json_object_set_new(j->builds, id, build);
 	return build;
 }
@@ -158,14 +158,11 @@ static json_t *functions_json(const struct pathprof_fleet_moved *moved, size_t c
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < cnt; i++) {
-		json_t *name = json_string(moved[i].name);
-
+	for (size_t i = 0; i < cnt; i++)
 		json_array_append_new(list, json_pack("{s:o, s:f, s:f, s:f}", "function",
-						      name ? name : json_string("(not UTF-8)"),
-						      "share", moved[i].now, "baseline_share",
+						      pp_utf8_json(moved[i].name), "share",
+						      moved[i].now, "baseline_share",
 						      moved[i].before, "bits", moved[i].bits));
-	}
 	return list;
 }
 
@@ -174,15 +171,13 @@ static void add_number(json_t *object, const char *key, double value)
 	json_object_set_new(object, key, isfinite(value) ? json_real(value) : json_null());
 }
 
-/* Begins an entry: its scope, the program and the build. A name that is not UTF-8 is replaced. */
+/* Begins an entry: its scope, the program and the build. */
 static json_t *subject_json(const char *scope, const struct pathprof_fleet_group *group)
 {
 	char id[PATHPROF_BUILD_ID_TEXT_LEN];
-	json_t *name = json_string(group->name);
 
-	return json_pack("{s:s, s:o, s:s}", "scope", scope, "binary",
-			 name ? name : json_string("(not UTF-8)"), "build_id",
-			 pathprof_build_id_text(&group->id, id));
+	return json_pack("{s:s, s:o, s:s}", "scope", scope, "binary", pp_utf8_json(group->name),
+			 "build_id", pathprof_build_id_text(&group->id, id));
 }
 
 static int add_found(struct judgement *j, json_t *object, struct pathprof_error *error)

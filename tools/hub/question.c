@@ -7,13 +7,14 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "pathprof/parcel_store.h"
 
 #define SECONDS_MAX (INT64_MAX / (int64_t)PP_NSEC_PER_SEC)
 
 static unsigned int refuse(unsigned int status, const char *why, json_t **ret_object)
 {
-	*ret_object = json_pack("{s:s}", "error", why);
+	*ret_object = json_pack("{s:o}", "error", pp_utf8_json(why));
 	return status;
 }
 

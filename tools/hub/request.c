@@ -3,7 +3,6 @@
  * Requests to the hub. A request is checked before its body is read: a peer that is not known, or
  * sends too much, gets an answer and is cut off.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/plural.h"
+#include "base/utf8.h"
 #include "peer_text.h"
 #include "question.h"
 #include "server.h"
@@ -106,25 +106,10 @@ static void say_refusal(struct hub *hub, struct MHD_Connection *connection,
 	hub_note("%s: %u: %s%s", who, status, why, others);
 }
 
-/* The text may have names from elsewhere in it, and JSON accepts UTF-8 alone. */
-static json_t *json_of(const char *why)
-{
-	json_t *text = json_string(why);
-	char *copy = text ? NULL : strdup(why);
-
-	for (char *c = copy; c && *c; c++)
-		if (!isascii((unsigned char)*c))
-			*c = '?';
-	if (copy)
-		text = json_string(copy);
-	free(copy);
-	return text;
-}
-
 static enum MHD_Result send_error(struct MHD_Connection *connection, unsigned int status,
 				  const char *why)
 {
-	return send_answer(connection, status, json_pack("{s:o}", "error", json_of(why)));
+	return send_answer(connection, status, json_pack("{s:o}", "error", pp_utf8_json(why)));
 }
 
 static enum MHD_Result refuse(struct hub *hub, struct MHD_Connection *connection,

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 
 #define NS_PER_S INT64_C(1000000000)
 
@@ -23,16 +24,11 @@ static json_t *time_json(int64_t wall_ns)
 	return json_sprintf("%s.%03dZ", text, (int)(wall_ns % NS_PER_S / 1000000));
 }
 
-/* Leaves out an empty text, since an empty label is none to Alertmanager; replaces one that is not
- * UTF-8, which JSON cannot hold. */
+/* Leaves out an empty text, since an empty label is none to Alertmanager. */
 static void add_text(json_t *to, const char *name, const char *value)
 {
-	json_t *text;
-
-	if (!value || !*value)
-		return;
-	text = json_string(value);
-	json_object_set_new(to, name, text ? text : json_string("(not UTF-8)"));
+	if (value && *value)
+		json_object_set_new(to, name, pp_utf8_json(value));
 }
 
 static json_t *labels_of(const struct pp_tell_message *message, const char *host)

@@ -14,6 +14,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "pathprof/profile.h"
 
 struct row {
@@ -97,8 +98,7 @@ static void put_json(const struct pp_export *x, const struct row *row, bool firs
 	if (row->has_mispredicted)
 		json_object_set_new(object, "mispredicted", number_of(row->mispredicted));
 	if (function[0])
-		json_object_set_new(object, "function",
-				    json_string(function) ?: json_string("not UTF-8"));
+		json_object_set_new(object, "function", pp_utf8_json(function));
 	fputs(first ? "\n  " : ",\n  ", x->file);
 	json_dumpf(object, x->file, JSON_COMPACT);
 	json_decref(object);
@@ -133,7 +133,7 @@ static void each_row(const struct pp_export *x, row_fn *fn)
 static void set_text(json_t *object, const char *name, const char *text)
 {
 	if (text && text[0])
-		json_object_set_new(object, name, json_string(text) ?: json_string("not UTF-8"));
+		json_object_set_new(object, name, pp_utf8_json(text));
 }
 
 /* In the words of `import`: see pathprof/ledger.h. */

@@ -9,32 +9,20 @@
 #include <time.h>
 #include <wchar.h>
 
+#include "base/utf8.h"
 #include "cleanup.h"
 #include "term.h"
 
-#define REPLACEMENT "\xef\xbf\xbd"
-
 unsigned int text_decode(const char *text, uint32_t *ret_code_point)
 {
-	static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
 	const unsigned char *bytes = (const unsigned char *)text;
-	unsigned int len = bytes[0] < 0x80   ? 1
-			   : bytes[0] < 0xc0 ? 0
-			   : bytes[0] < 0xe0 ? 2
-			   : bytes[0] < 0xf0 ? 3
-			   : bytes[0] < 0xf8 ? 4
-					     : 0;
-	uint32_t code_point = len > 1 ? bytes[0] & (0x7fU >> len) : bytes[0];
+	unsigned int len = (unsigned int)pp_utf8_len(text);
 
-	for (unsigned int i = 1; i < len; i++) {
-		if ((bytes[i] & 0xc0) != 0x80)
-			return 0;
-		code_point = code_point << 6 | (bytes[i] & 0x3f);
-	}
-	if (len == 0 || code_point < smallest[len] || code_point > 0x10ffff ||
-	    (code_point >= 0xd800 && code_point < 0xe000))
+	if (!len)
 		return 0;
-	*ret_code_point = code_point;
+	*ret_code_point = len > 1 ? bytes[0] & (0x7fU >> len) : bytes[0];
+	for (unsigned int i = 1; i < len; i++)
+		*ret_code_point = *ret_code_point << 6 | (bytes[i] & 0x3f);
 	return len;
 }
 
@@ -83,20 +71,11 @@ char *text_escape(const char *text)
 
 char *text_valid_utf8(const char *text)
 {
-	char *out = ctl_alloc(strlen(text) * 3 + 1);
-	size_t at = 0;
+	char *valid = pp_utf8_text(text);
 
-	while (*text) {
-		uint32_t code_point;
-		unsigned int len = text_decode(text, &code_point);
-		const char *from = len ? text : REPLACEMENT;
-		size_t from_len = len ? len : strlen(REPLACEMENT);
-
-		memcpy(out + at, from, from_len);
-		at += from_len;
-		text += len ? len : 1;
-	}
-	return out;
+	if (!valid)
+		ctl_no_memory();
+	return valid;
 }
 
 /* Columns of the character at text, its bytes in ret_len. */

@@ -1,14 +1,16 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
  * Text of unknown origin as UTF-8. A file's name, a setting that was refused or text that was cut
  * off may be any bytes, and one that is not UTF-8 makes readers refuse all of a message: such bytes
  * become the replacement character.
  *
- * Pure; any thread. Source: Unicode, table 3-7 (well-formed byte sequences).
+ * Workload: a name at a time. Pure; any thread. Source: Unicode, table 3-7 (well-formed byte
+ * sequences).
  */
-#ifndef PP_UTF8_H
-#define PP_UTF8_H
+#ifndef PP_BASE_UTF8_H
+#define PP_BASE_UTF8_H
 
+#include <jansson.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -51,5 +53,10 @@ static inline size_t pp_utf8_put(const char *text, FILE *to)
 	fwrite(text, 1, len_bytes, to);
 	return len_bytes;
 }
+
+/* The whole text; the caller frees it. NULL: no memory. */
+char *pp_utf8_text(const char *text);
+/* The same as a JSON string; null for NULL, or without memory. */
+json_t *pp_utf8_json(const char *text);
 
 #endif
