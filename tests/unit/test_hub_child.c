@@ -100,9 +100,22 @@ static void test_late(void)
 	hub_child_release(&child);
 }
 
+static void test_long(void)
+{
+	struct hub_child child = {.pid = 0};
+
+	CU_ASSERT_EQUAL_FATAL(start(&child, STAYS), 0);
+	await_output(&child);
+	CU_ASSERT_EQUAL(hub_child_follow(&child, UINT64_MAX, 0), HUB_CHILD_RUNS);
+	CU_ASSERT_EQUAL(hub_child_follow(&child, UINT64_MAX, 0), HUB_CHILD_LONG);
+	CU_ASSERT_EQUAL(child.status, -1);
+	hub_child_release(&child);
+}
+
 static const struct unit_test tests[] = {
 	{"what a child prints and its exit status come", test_answer},
 	{"without memory for its answer a child that works on is ended at once", test_no_memory},
 	{"a child that takes too long is ended", test_late},
+	{"a child that says too much is ended", test_long},
 };
 UNIT_SUITE(hub_child, tests)

@@ -97,16 +97,17 @@ static int read_part(struct hub_child *child)
 
 enum hub_child_state hub_child_follow(struct hub_child *child, uint64_t most_ns, size_t most_bytes)
 {
-	bool is_late = pp_monotonic_ns() - child->begin_ns > most_ns || child->len > most_bytes;
-	int r = is_late ? 0 : read_part(child);
+	bool is_late = pp_monotonic_ns() - child->begin_ns > most_ns;
+	bool is_long = child->len > most_bytes;
+	int r = is_late || is_long ? 0 : read_part(child);
 
 	if (r > 0)
 		return HUB_CHILD_RUNS;
 	child->error = r;
-	/* A child that is late or cannot be read may work on for minutes: nobody waits. */
-	end(child, is_late || r < 0);
-	if (is_late)
-		return HUB_CHILD_LATE;
+	/* A child that nobody reads may work on for minutes. */
+	end(child, is_late || is_long || r < 0);
+	if (is_late || is_long)
+		return is_late ? HUB_CHILD_LATE : HUB_CHILD_LONG;
 	return r < 0 ? HUB_CHILD_LOST : HUB_CHILD_ENDED;
 }
 

@@ -26,7 +26,8 @@ struct hub_child {
 enum hub_child_state {
 	HUB_CHILD_RUNS,
 	HUB_CHILD_ENDED, /* by itself; status says how */
-	HUB_CHILD_LATE,  /* it took too long, or said too much, and was killed */
+	HUB_CHILD_LATE,  /* it took too long, and was killed */
+	HUB_CHILD_LONG,  /* it said too much, and was killed */
 	HUB_CHILD_LOST,  /* its answer could not be read, and it was killed; error says why */
 };
 

@@ -224,6 +224,9 @@ static void follow_child(struct hub_watch *watch)
 	case HUB_CHILD_LATE:
 		pass_over(watch, "it took too long");
 		return;
+	case HUB_CHILD_LONG:
+		pass_over(watch, "it found more than the hub can take in");
+		return;
 	case HUB_CHILD_LOST:
 		try_later(watch, strerror(-watch->child.error));
 		return;
