@@ -319,7 +319,8 @@ bool hub_pgo_turn(struct hub_pgo_jobs *jobs)
 	else if (state == HUB_CHILD_LOST)
 		refuse(job, 503, strerror(-jobs->child.error));
 	else if (state == HUB_CHILD_LONG)
-		refuse(job, 413, "the profile is larger than one answer holds: ask of a shorter time");
+		refuse(job, 413,
+		       "the profile is larger than one answer holds: ask of a shorter time");
 	else
 		refuse(job, 503, "it took too long: ask of a shorter time");
 	hub_scratch_empty(jobs->scratch);
