@@ -41,6 +41,8 @@ for k in early late; do
 		compilers[$k-$technique]="$cc $flags --pathprof-$technique --pathprof-interesting=$tmp/PROGRAM.$k-all"
 	done
 done
+# The same where turns of loops are counted when the loop ends; not among the KINDS by default.
+for k in early early-tables early-practical; do compilers[$k-turns]="${compilers[$k]} --pathprof-defer-turns"; done
 # Across calls, by what the build without ran.
 compilers[calls]="$cc --pathprof-interprocedural=$tmp/PROGRAM.early-all"
 compilers[late-calls]="$cc --pathprof-late --pathprof-interprocedural=$tmp/PROGRAM.late-all"

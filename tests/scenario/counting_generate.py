@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A C program of random functions with all that makes paths: loops, switches, jumps into loops,
-computed jumps, setjmp() and longjmp(), recursion, calls that end the process.
+computed jumps, setjmp() and longjmp(), recursion, calls that end the process; on request many loops
+that call nothing.
 
-    counting_generate.py SEED FUNCTIONS
+    counting_generate.py SEED FUNCTIONS [turns]
 """
 import random
 import sys
@@ -15,7 +16,7 @@ HEAD = """
 
 static unsigned int state = %du, budget = 20000;
 static jmp_buf back;
-static int may_jump;
+static int may_jump, list[16];
 
 static unsigned int draw(unsigned int n)
 {
@@ -35,9 +36,24 @@ __attribute__((noreturn, noinline)) static void leave(int x)
 """
 
 
+# Loops with one way, left at one place or several, at once or never by itself; the last two have more ways.
+TURNS = """
+for (int i = 0; i < (x & 15); i++) list[i] += y;
+for (unsigned int i = x & 7; i; i--) y += list[i];
+{ int i = 0; do { list[i & 15] ^= i; } while (++i < (y & 31)); }
+for (int i = 0; i < 16; i++) if (list[i] == (x & 63)) break;
+{ unsigned int i = (unsigned int)x; while (i > 9 && list[i & 15] != y) i = i / 2 + (i & 1); x = (int)i; }
+{ unsigned int i = (unsigned int)y; for (;;) { if (!i) break; i >>= 1; if (i % 61 == 7) return (int)i; } }
+for (int i = 0; i < (x & 3); i++) for (int j = 0; j < (y & 7); j++) list[(i + j) & 15] += i;
+for (int i = 0; i < (y & 7); i++) { for (int j = i; j < 5; j++) if (list[j] & 64) goto out_LABEL; x++; } out_LABEL: y++;
+for (int i = 0; i < (x & 15); i++) if (list[i] & 1) y ^= i; else list[i]++;
+for (int i = 0; i < (x & 7); i++) list[i] += (int)draw(3);
+""".split("\n")[1:-1]
+
+
 class Function:
-    def __init__(self, number, rng):
-        self.number, self.rng, self.labels = number, rng, 0
+    def __init__(self, number, rng, has_turns):
+        self.number, self.rng, self.labels, self.has_turns = number, rng, 0, has_turns
 
     def value(self):
         return self.rng.choice(["x", "y", "x + y", "x ^ 5", "y * 3", "draw(7)"])
@@ -50,7 +66,7 @@ class Function:
         return "".join(self.statement(depth, loops) for _ in range(self.rng.randint(1, 3)))
 
     def statement(self, depth, loops):
-        kinds = [self.assign, self.assign, self.call]
+        kinds = [self.assign, self.assign, self.call] + [self.turns] * 6 * self.has_turns
         if depth < 4:
             kinds += [self.branch] * 4 + [self.loop] * 2 + [self.switch, self.tangle, self.computed,
                                                            self.many, self.catch]
@@ -82,6 +98,10 @@ class Function:
         if self.rng.random() < 0.5:
             return "while (!spent() && %s) {\n%s}\n" % (self.condition(), body)
         return "do {\n%s} while (!spent() && %s);\n" % (body, self.condition())
+
+    def turns(self, depth, loops):
+        self.labels += 1
+        return self.rng.choice(TURNS).replace("LABEL", str(self.labels)) + "\n"
 
     def switch(self, depth, loops):
         cases = "".join("case %d:\n%s%s" % (i, self.block(depth + 1, False),
@@ -126,7 +146,7 @@ def main():
     rng = random.Random(seed)
     print(HEAD % seed)
     for i in range(cnt):
-        print(Function(i, rng).text())
+        print(Function(i, rng, "turns" in sys.argv[3:]).text())
     print("int main(void)\n{\nint x = 0;")
     for i in range(cnt):
         print("for (int i = 0; i < 20; i++) { budget += 40; x += f%d(i, x); may_jump = 0; }" % i)

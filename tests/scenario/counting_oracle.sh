@@ -18,6 +18,20 @@ for seed in $(seq 1 $programs); do
 	done
 done
 
+# Turns of loops that are counted when the loop ends are as many, whatever counts them and wherever it is left.
+deferred=("-O2" "-O2 --pathprof-late" "-O1 --pathprof-cut=calls" "-O3 -march=native" "-Os -fPIC")
+for seed in $(seq 1 $programs); do
+	python3 "$here/counting_generate.py" "$seed" 10 turns >program.c
+	for mode in "${deferred[@]}"; do
+		[ $programs -gt 2 ] || [ $seed = 1 ] || [[ $mode == *late ]] || continue
+		# shellcheck disable=SC2086 # a list of words
+		exact "program $seed $mode, turns deferred" program.c $mode --pathprof-defer-turns
+		# shellcheck disable=SC2086 # a list of words
+		"$cc" -w -fwrapv $mode --pathprof-defer-turns -S program.c -o - | grep -c 'addq.*%.*(%' >>added
+	done
+done
+awk '{ n += $1 } END { exit n < 20 }' added && ok "loops are deferred in these programs" || not_ok "deferred turns" "hardly any loop is: $(paste -sd ' ' added)"
+
 # The last comparison once more, of a count that is one too many, and of one that is missing.
 awk -F '\t' -v OFS='\t' 'NR == 1 { $4++ } { print }' counted.tsv >more.tsv
 sed 1d counted.tsv >less.tsv

@@ -43,6 +43,9 @@ static const char help[] =
 	"where\n"
 	"                        a path of that file (all that an earlier build ran) has such a "
 	"call\n"
+	"  --pathprof-defer-turns\n"
+	"                        turns of a loop with one way that calls nothing are counted when\n"
+	"                        the loop ends: cheaper, but a kill within the loop loses them\n"
 	"  --pathprof-targets    paths tell which function of the unit a pointer called; with the\n"
 	"                        option above such calls are followed, too\n"
 	"  --pathprof-whole-program\n"
@@ -69,7 +72,7 @@ struct invocation {
 	const char *whole_refuses; /* an argument that --pathprof-whole-program excludes */
 	const char *late_by;       /* the argument that forbids early counting; NULL: none does */
 	unsigned long depth;       /* how many nested calls paths follow */
-	bool cut_calls, practical, obvious, targeted, targets, verbose, oracle;
+	bool cut_calls, practical, obvious, targeted, defers_turns, targets, verbose, oracle;
 	bool llvm_profile; /* clang's own counters are described */
 	bool whole, compiles, has_level;
 	bool links, is_library, is_static, has_input, has_profile, had_lto;
@@ -243,6 +246,8 @@ static void take_ours(struct invocation *in, const char *argument)
 		in->practical = in->obvious = true;
 	} else if (strcmp(argument, "--pathprof-targeted") == 0) {
 		in->practical = in->targeted = true;
+	} else if (strcmp(argument, "--pathprof-defer-turns") == 0) {
+		in->defers_turns = true;
 	} else if (strcmp(argument, "--pathprof-targets") == 0) {
 		in->targets = true;
 	} else if (strcmp(argument, "--pathprof-whole-program") == 0) {
@@ -403,12 +408,12 @@ static void set_environment(const struct invocation *in, bool early)
 {
 	char words[128];
 
-	snprintf(words, sizeof(words), "%s%s,%s,%s,%s,%s,%s,%s,%s,depth=%lu,%s",
+	snprintf(words, sizeof(words), "%s%s,%s,%s,%s,%s,%s,%s,%s,%s,depth=%lu,%s",
 		 early ? "early=" : "", early ? in->level : "", in->cut_calls ? "cut=calls" : "",
 		 in->practical ? "practical" : "", in->obvious ? "obvious" : "",
-		 in->targeted ? "targeted" : "", in->targets ? "targets" : "",
-		 in->whole ? "whole" : "", in->verbose ? "verbose" : "", in->depth,
-		 in->oracle ? "oracle" : "");
+		 in->targeted ? "targeted" : "", in->defers_turns ? "defer-turns" : "",
+		 in->targets ? "targets" : "", in->whole ? "whole" : "",
+		 in->verbose ? "verbose" : "", in->depth, in->oracle ? "oracle" : "");
 	if (setenv("PATHPROF_INSTRUMENT", words, 1) < 0 ||
 	    setenv("PATHPROF_INTERESTING", in->interesting, 1) < 0 ||
 	    setenv("PATHPROF_INTERPROCEDURAL", in->following, 1) < 0 ||

@@ -3,9 +3,9 @@
  * The path register is a stack slot, which later passes turn into a register.
  *
  * A count is one x86-64 instruction that adds to memory, so a signal handler cannot interrupt it.
- * No optimisation may keep the sum in a register, so a killed process has counted everything. It is
- * inline assembly that declares its only effect: on its counter, which nothing else in the program
- * touches (alias.h).
+ * No optimisation may keep the sum in a register, so a killed process has counted everything, but
+ * for turns of loops that are to be deferred (turns.h). It is inline assembly that declares its
+ * only effect: on its counter, which nothing else in the program touches (alias.h).
  */
 #include "insert.h"
 
@@ -13,6 +13,7 @@
 
 #include "alias.h"
 #include "place.h"
+#include "turns.h"
 
 static LLVMValueRef constant(const struct insertion *in, uint64_t value)
 {
@@ -71,16 +72,19 @@ static LLVMValueRef put_counter(struct insertion *in, LLVMValueRef index)
 	return place_put(in->unit, LLVMBuildAdd(b, index, constant(in, in->first_counter), ""));
 }
 
-void put_increment(struct unit *unit, LLVMValueRef counter)
+/* One instruction that changes a counter, the operand $0; $2: the amount, NULL: it has none. */
+static void put_change(struct unit *unit, const char *text, const char *constraints,
+		       LLVMValueRef counter, LLVMValueRef amount)
 {
-	static const char text[] = "incq $0", constraints[] = "=*m,*m,~{dirflag},~{fpsr},~{flags}";
-	LLVMTypeRef types[] = {unit->pointer, unit->pointer};
-	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(unit->context), types, 2, false);
-	LLVMValueRef arguments[] = {counter, counter};
+	LLVMTypeRef types[] = {unit->pointer, unit->pointer, unit->i64};
+	unsigned int cnt = amount ? 3 : 2;
+	LLVMTypeRef type =
+		LLVMFunctionType(LLVMVoidTypeInContext(unit->context), types, cnt, false);
+	LLVMValueRef arguments[] = {counter, counter, amount};
 	LLVMValueRef code =
 		LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints), false,
 				 false, LLVMInlineAsmDialectATT, false);
-	LLVMValueRef call = LLVMBuildCall2(unit->builder, type, code, arguments, 2, "");
+	LLVMValueRef call = LLVMBuildCall2(unit->builder, type, code, arguments, cnt, "");
 
 	for (LLVMAttributeIndex i = 1; i <= 2; i++)
 		LLVMAddCallSiteAttribute(call, i, unit->counter_type);
@@ -88,6 +92,18 @@ void put_increment(struct unit *unit, LLVMValueRef counter)
 		LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex,
 					 unit->increment_attributes[i]);
 	alias_set_apart(unit, call, ALIAS_COUNTER);
+}
+
+#define CLOBBERS ",~{dirflag},~{fpsr},~{flags}"
+
+void put_increment(struct unit *unit, LLVMValueRef counter)
+{
+	put_change(unit, "incq $0", "=*m,*m" CLOBBERS, counter, NULL);
+}
+
+void put_addition(struct unit *unit, LLVMValueRef counter, LLVMValueRef amount)
+{
+	put_change(unit, "addq $2, $0", "=*m,*m,r" CLOBBERS, counter, amount);
 }
 
 /* hot: as for put_in_table(). */
@@ -196,24 +212,61 @@ static void put_cut_call(struct insertion *in, uint32_t edge, LLVMValueRef call)
 	put_start(in, in->flow->edges[edge].to);
 }
 
+/* The loop that `closing` closes ends: its turns are counted, and the register is what it would be
+ * if each had been. */
+static void put_turns(struct insertion *in, uint32_t closing)
+{
+	uint32_t header = in->flow->edges[closing].to;
+	struct step step = edge_step(in, closing);
+	LLVMValueRef start = constant(in, in->increments->start[header]);
+	LLVMValueRef before = put_sum(in, (struct step){.value = 0}), first, others, any;
+
+	first = put_counter(in, put_sum(in, step));
+	if (!step.sets)
+		step.value += in->increments->start[header];
+	others = put_counter(in, constant(in, step.value));
+	any = turns_put_counts(in, in->turns->variable[closing], first, others);
+	LLVMBuildStore(in->unit->builder,
+		       LLVMBuildSelect(in->unit->builder, any, start, before, ""),
+		       in->path_register);
+}
+
+/* Puts the edge's update of the register, or the count of the path that ends with it. */
+static void put_step(struct insertion *in, uint32_t e)
+{
+	struct step step = edge_step(in, e);
+
+	if (pathprof_function_paths_cut_at(in->paths, e)) {
+		if (!is_silent(in, e))
+			put_count(in, step, hot_at_edge(in, e));
+		put_start(in, in->flow->edges[e].to);
+	} else if (step.value || step.sets) {
+		LLVMBuildStore(in->unit->builder, put_sum(in, step), in->path_register);
+	}
+}
+
 static void put_edge(struct insertion *in, uint32_t e)
 {
 	const struct pathprof_flow_edge *edge = &in->flow->edges[e];
 	LLVMValueRef call = in->shape->pieces[edge->from].cut;
 	struct step step = edge_step(in, e);
-	bool cut = pathprof_function_paths_cut_at(in->paths, e);
+	uint32_t closing = turns_of_edge(in->turns, in, e);
 
 	if (call) {
 		put_cut_call(in, e, call);
-	} else if (cut) {
-		go_to_edge(in, edge);
-		if (!is_silent(in, e))
-			put_count(in, step, hot_at_edge(in, e));
-		put_start(in, edge->to);
-	} else if (step.value || step.sets) {
-		go_to_edge(in, edge);
-		LLVMBuildStore(in->unit->builder, put_sum(in, step), in->path_register);
+		return;
 	}
+	if (!pathprof_function_paths_cut_at(in->paths, e) && !step.value && !step.sets &&
+	    closing == PATHPROF_GRAPH_NONE)
+		return;
+	go_to_edge(in, edge);
+	if (closing == e) {
+		turns_put_one(in, in->turns->variable[e]);
+		return;
+	}
+	if (closing != PATHPROF_GRAPH_NONE)
+		put_turns(in, closing);
+	put_step(in, e);
 }
 
 static void put_leaving(struct insertion *in, uint32_t node)
@@ -233,6 +286,7 @@ static void put_register(struct insertion *in, LLVMValueRef function)
 		i = LLVMGetNextInstruction(i);
 	LLVMPositionBuilderBefore(b, i);
 	put_start(in, 0);
+	turns_put_variables(in->turns, in);
 }
 
 /*
@@ -241,6 +295,10 @@ static void put_register(struct insertion *in, LLVMValueRef function)
  */
 void insert_all(struct insertion *in, LLVMValueRef function)
 {
+	struct turns turns;
+
+	turns_init(&turns, in);
+	in->turns = &turns;
 	put_register(in, function);
 	for (uint32_t e = 0; e < in->flow->edge_cnt; e++)
 		if (in->flow->nodes[in->flow->edges[e].from].reached)
@@ -248,4 +306,6 @@ void insert_all(struct insertion *in, LLVMValueRef function)
 	for (uint32_t v = 0; v < in->flow->node_cnt; v++)
 		if (in->flow->nodes[v].exits && in->flow->nodes[v].reached)
 			put_leaving(in, v);
+	turns_release(&turns);
+	in->turns = NULL;
 }

@@ -21,6 +21,7 @@ struct insertion {
 	const struct pathprof_preferential *table; /* for a TABLE */
 	const struct pathprof_warm *warm;          /* for WARM */
 	const struct hottest *hottest;             /* for a TABLE */
+	const struct turns *turns;                 /* while code is inserted */
 	LLVMValueRef keys; /* the constants that a TABLE's code compares paths with */
 };
 
@@ -28,14 +29,17 @@ void insert_all(struct insertion *in, LLVMValueRef function);
 
 /* Adds 1 to a counter, in the way that insert.c explains. */
 void put_increment(struct unit *unit, LLVMValueRef counter);
+/* Adds an amount to it. */
+void put_addition(struct unit *unit, LLVMValueRef counter, LLVMValueRef amount);
 
 /* Branches on a condition that is hardly ever false. */
 void put_likely_branch(struct unit *unit, LLVMValueRef condition, LLVMBasicBlockRef likely,
 		       LLVMBasicBlockRef unlikely);
 /* Calls one of the runtime's functions (preserve_most) for path `id`. */
 void put_runtime_call(struct unit *unit, const char *name, LLVMValueRef counter, LLVMValueRef id);
-/* Makes a function of the module that is inlined wherever it is called. */
-LLVMValueRef make_inlined(struct unit *unit, const char *name, LLVMTypeRef type);
+/* Makes a function of the module that is inlined wherever it is called; fill() writes its code. */
+LLVMValueRef make_inlined(struct unit *unit, const char *name, LLVMTypeRef type,
+			  void (*fill)(struct unit *unit, LLVMValueRef function));
 
 /*
  * Counts the path that the register and step stand for in a function with a table of interesting

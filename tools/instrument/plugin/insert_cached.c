@@ -75,24 +75,11 @@ static void fill_cached(struct unit *u, LLVMValueRef function)
 	put_miss(&f);
 }
 
-/* A builder of its own: the unit's stands in the middle of another function. */
-static LLVMValueRef make_cached(struct unit *u)
-{
-	LLVMValueRef function = make_inlined(u, CACHED_SYMBOL, cached_type(u));
-	LLVMBuilderRef outer = u->builder;
-
-	u->builder = LLVMCreateBuilderInContext(u->context);
-	fill_cached(u, function);
-	LLVMDisposeBuilder(u->builder);
-	u->builder = outer;
-	return function;
-}
-
 void put_cached(struct unit *unit, LLVMValueRef cache, LLVMValueRef counter, LLVMValueRef id)
 {
 	LLVMValueRef arguments[] = {cache, counter, id};
 
 	if (!unit->cached)
-		unit->cached = make_cached(unit);
+		unit->cached = make_inlined(unit, CACHED_SYMBOL, cached_type(unit), fill_cached);
 	LLVMBuildCall2(unit->builder, cached_type(unit), unit->cached, arguments, 3, "");
 }

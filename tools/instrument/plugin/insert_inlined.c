@@ -24,13 +24,20 @@ static void add_attribute(struct unit *u, LLVMValueRef function, const char *nam
 	add_value(u, function, name, 0);
 }
 
-LLVMValueRef make_inlined(struct unit *unit, const char *name, LLVMTypeRef type)
+/* A builder of its own: the unit's stands in the middle of another function. */
+LLVMValueRef make_inlined(struct unit *unit, const char *name, LLVMTypeRef type,
+			  void (*fill)(struct unit *unit, LLVMValueRef function))
 {
 	LLVMValueRef function = LLVMAddFunction(unit->module, name, type);
+	LLVMBuilderRef outer = unit->builder;
 
 	LLVMSetLinkage(function, LLVMInternalLinkage);
 	add_attribute(unit, function, "alwaysinline");
 	add_attribute(unit, function, "nounwind");
+	unit->builder = LLVMCreateBuilderInContext(unit->context);
+	fill(unit, function);
+	LLVMDisposeBuilder(unit->builder);
+	unit->builder = outer;
 	return function;
 }
 

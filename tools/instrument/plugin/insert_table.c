@@ -97,20 +97,6 @@ static void fill_hot(struct unit *u, LLVMValueRef function)
 	LLVMBuildRetVoid(b);
 }
 
-/* A builder of its own: the unit's stands in the middle of another function. */
-static LLVMValueRef make(struct unit *u, const char *name,
-			 void (*fill_it)(struct unit *, LLVMValueRef))
-{
-	LLVMValueRef function = make_inlined(u, name, table_type(u));
-	LLVMBuilderRef outer = u->builder;
-
-	u->builder = LLVMCreateBuilderInContext(u->context);
-	fill_it(u, function);
-	LLVMDisposeBuilder(u->builder);
-	u->builder = outer;
-	return function;
-}
-
 static LLVMValueRef make_keys(const struct unit *u, const struct pathprof_preferential *table)
 {
 	uint64_t cnt = 1ull << table->slot_bits;
@@ -137,9 +123,9 @@ void put_in_table(struct insertion *in, LLVMValueRef counters, LLVMValueRef coun
 	if (!in->keys)
 		in->keys = make_keys(u, in->table);
 	if (!u->in_table)
-		u->in_table = make(u, TABLE_FUNCTION, fill);
+		u->in_table = make_inlined(u, TABLE_FUNCTION, table_type(u), fill);
 	if (!u->in_hot_table && hot)
-		u->in_hot_table = make(u, HOT_FUNCTION, fill_hot);
+		u->in_hot_table = make_inlined(u, HOT_FUNCTION, table_type(u), fill_hot);
 	arguments[KEYS] = in->keys;
 	arguments[COUNTERS] = counters;
 	arguments[COUNTER] = counter;

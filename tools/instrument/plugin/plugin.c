@@ -8,10 +8,11 @@
  * cleans the module up a little, inserts counting, and then optimises everything.
  *
  * PATHPROF_INSTRUMENT, set by pathprof-cc, holds words: early=O2 (any level), cut=calls, verbose;
- * practical, obvious, targeted (each of these with practical), targets, whole; depth=N; and oracle,
- * for tests. PATHPROF_STAGE names a directory, if clang's own counters are to be described: paths
- * are those of the unit as clang prints it there (stage.h). PATHPROF_INTERESTING names a file of
- * interesting paths, if there is one, and PATHPROF_INTERPROCEDURAL one of paths that ran.
+ * practical, obvious, targeted (each of these with practical), defer-turns, targets, whole;
+ * depth=N; and oracle, for tests. PATHPROF_STAGE names a directory, if clang's own counters are to
+ * be described: paths are those of the unit as clang prints it there (stage.h).
+ * PATHPROF_INTERESTING names a file of interesting paths, if there is one, and
+ * PATHPROF_INTERPROCEDURAL one of paths that ran.
  */
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
@@ -195,6 +196,7 @@ static void instrument(LLVMModuleRef module, LLVMTargetMachineRef machine)
 	unit.cut_calls = setting("cut=calls") != NULL;
 	unit.oracle = setting("oracle") != NULL;
 	unit.practical = setting("practical") != NULL;
+	unit.defers_turns = setting("defer-turns") != NULL;
 	unit.rules = rules();
 	if (stage_directory())
 		counters_take(&unit);
@@ -203,7 +205,7 @@ static void instrument(LLVMModuleRef module, LLVMTargetMachineRef machine)
 	follow_calls(&unit);
 	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
 		if (f == unit.cached || f == unit.in_table || f == unit.in_hot_table ||
-		    is_elsewhere(&unit, f))
+		    f == unit.counts_turns || is_elsewhere(&unit, f))
 			continue;
 		if (unit_leaves_out(&unit, f) || !function_instrument(&unit, f))
 			leave_out(&unit, f);

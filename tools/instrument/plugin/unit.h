@@ -36,7 +36,7 @@ struct unit {
 	LLVMValueRef
 		alias_tags[ALIAS_TYPES]; /* NULL: the root of the language's types is unknown */
 	/* Functions that are inlined where paths end; NULL: not made yet. */
-	LLVMValueRef cached, in_table, in_hot_table;
+	LLVMValueRef cached, in_table, in_hot_table, counts_turns;
 	LLVMValueRef crossing;     /* crossing.h; NULL: nothing was inlined */
 	struct counters *counters; /* counters.h; NULL: clang's are not asked for */
 	const struct pathprof_interesting
@@ -52,6 +52,7 @@ struct unit {
 	unsigned int returns_twice, noprofile, naked, coroutine,
 		always_inline; /* kinds of attributes */
 	bool cut_calls, oracle;
+	bool defers_turns;              /* turns.h */
 	bool practical;                 /* cold paths (by interesting paths or clang) are merged */
 	enum pathprof_warm_rules rules; /* if practical */
 	FILE *description;              /* of the unit's functions, as assembler directives */
