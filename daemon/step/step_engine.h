@@ -50,7 +50,7 @@ int pp_step_read_status(pid_t pid, pid_t tid, struct pp_step_status *ret_status)
 /* CPU time of the thread, by the scheduler; 0: not known. */
 uint64_t pp_step_cpu_ns(pid_t pid, pid_t tid);
 /* 1 when the program is 64-bit x86, 0 when it is not; its file is not opened. */
-int pp_step_is_64bit(pid_t pid, uint64_t start_time);
+int pp_step_is_64bit(pid_t pid, pid_t tid, uint64_t start_time);
 /* False when the thread sleeps in a system call. */
 bool pp_step_is_running(pid_t pid, pid_t tid);
 

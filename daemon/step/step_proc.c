@@ -170,13 +170,13 @@ static uint64_t header_bytes(const char *pairs, size_t len_bytes, size_t word_by
 
 /*
  * The size by the vector that the kernel gave the process at its start, in words of the program's
- * own size. It is in memory; the program's file might lie with a server that does not answer.
- * -ENODATA: it was told nothing yet.
+ * own size. It is in memory, which a first thread that has ended shows no more; the program's file
+ * might lie with a server that does not answer. -ENODATA: it was told nothing yet.
  */
-static int has_64bit_headers(pid_t pid)
+static int has_64bit_headers(pid_t pid, pid_t tid)
 {
 	char pairs[2 * 32 * sizeof(uint64_t)];
-	ssize_t len_bytes = read_task_file(pid, pid, "auxv", pairs, sizeof(pairs));
+	ssize_t len_bytes = read_task_file(pid, tid, "auxv", pairs, sizeof(pairs));
 
 	if (len_bytes < 0)
 		return (int)len_bytes;
@@ -197,14 +197,14 @@ struct known_64bit {
 };
 static struct known_64bit known_64bit[512];
 
-int pp_step_is_64bit(pid_t pid, uint64_t start_time)
+int pp_step_is_64bit(pid_t pid, pid_t tid, uint64_t start_time)
 {
 	struct known_64bit *known = &known_64bit[(uint32_t)pid % 512];
 	int is_64bit;
 
 	if (known->pid == pid && known->start_time == start_time)
 		return 1;
-	is_64bit = has_64bit_headers(pid);
+	is_64bit = has_64bit_headers(pid, tid);
 	if (is_64bit == 1)
 		*known = (struct known_64bit){pid, start_time};
 	return is_64bit;

@@ -251,7 +251,7 @@ static enum pathprof_drop check(const struct pp_step_holder *holder, struct pp_s
 		return drop;
 	if (holder->unprivileged && may_execute(target))
 		return PATHPROF_DROP_STARTING;
-	is_64bit = pp_step_is_64bit(target->pid, leader.start_time);
+	is_64bit = pp_step_is_64bit(target->pid, target->tid, leader.start_time);
 	if (is_64bit == -EACCES || is_64bit == -EPERM)
 		return PATHPROF_DROP_DENIED;
 	if (is_64bit < 0)

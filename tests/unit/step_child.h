@@ -113,20 +113,25 @@ static inline void empty_limbo(void)
  * On a busy machine a stop may come late: then the target is let go first, and tried again; and
  * beside a service another stepper may have it just now.
  */
-static inline enum pathprof_drop catch_spinning(pid_t pid, struct pp_step_target *target)
+static inline enum pathprof_drop catch_thread(pid_t pid, pid_t tid, struct pp_step_target *target)
 {
 	enum pathprof_drop drop = PATHPROF_DROP_GONE;
 
 	for (int i = 0; i < 2000 && (drop == PATHPROF_DROP_GONE || drop == PATHPROF_DROP_TRACED ||
 				     drop == PATHPROF_DROP_KERNEL);
 	     i++) {
-		*target = (struct pp_step_target){.pid = pid, .tid = pid};
+		*target = (struct pp_step_target){.pid = pid, .tid = tid};
 		drop = pp_step_catch(&holder, target);
 		if (drop != PP_STEP_HELD)
 			usleep(10000);
 		empty_limbo();
 	}
 	return drop;
+}
+
+static inline enum pathprof_drop catch_spinning(pid_t pid, struct pp_step_target *target)
+{
+	return catch_thread(pid, pid, target);
 }
 
 static inline void burst_on(pid_t pid, struct pp_step_record *record)

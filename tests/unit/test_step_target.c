@@ -488,6 +488,45 @@ static pid_t start_two(void)
 	return pid;
 }
 
+static void run_without_first(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, run_second, NULL))
+		_exit(3);
+	pthread_exit(NULL);
+}
+
+static bool has_first_ended(pid_t pid)
+{
+	struct pp_step_stat stat;
+
+	return !pp_step_read_stat(pid, pid, &stat) && stat.state == 'Z';
+}
+
+/* A process goes on after its first thread has ended, and is profiled. */
+static void test_without_first(void)
+{
+	struct pp_step_target target;
+	enum pathprof_drop drop;
+	pid_t pid;
+
+	second = mmap(NULL, sizeof(*second), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	CU_ASSERT_FATAL(second != MAP_FAILED);
+	pid = start(run_without_first);
+	for (int i = 0; i < 60000 && !(second->tid && has_first_ended(pid)); i++)
+		usleep(1000);
+	CU_ASSERT_TRUE(has_first_ended(pid));
+	drop = catch_thread(pid, second->tid, &target);
+	CU_ASSERT_EQUAL(drop, PP_STEP_HELD);
+	if (drop == PP_STEP_HELD)
+		pp_step_release(&holder, &target, PP_STEP_STOP_OURS, 0);
+	empty_limbo();
+	CU_ASSERT_EQUAL(end(pid), SIGKILL);
+	munmap((void *)second, sizeof(*second));
+}
+
 /* The second thread leaves its number while the first one is in limbo, and is let go of. */
 static void release_second(pid_t pid, enum pp_step_stop expected)
 {
@@ -698,6 +737,7 @@ static const struct unit_test tests[] = {
 	{"a trap without a name is the step's, and else the target's", test_unnamed_trap},
 	{"blocked SIGTRAP stays blocked", test_blocked_sigtrap},
 	{"only what would be left behind keeps the stepper", test_leaving},
+	{"threads are held after the first one has ended", test_without_first},
 	{"a process has one place in limbo, whatever its threads do", test_leader_in_limbo},
 	{"registers that stay set in a sleeping target are named", test_registers_in_limbo},
 	{"a target killed while held is reaped", test_killed_while_held},
