@@ -173,7 +173,7 @@ static bool is_alive(struct pp_track *track, const struct pp_image *image)
 	if (kill(image->pid, 0) < 0 && errno == ESRCH)
 		return false;
 	return !pp_proc_stat(image->pid, &stat) && pp_track_is_same(track, image, &stat) &&
-	       (stat.thread_cnt > 1 || (stat.state != 'Z' && stat.state != 'X'));
+	       !pp_stat_is_dead(&stat);
 }
 
 static void expire(struct pp_track *track, uint64_t now_ns)

@@ -39,7 +39,7 @@ static void read_container(struct pp_track *track, struct pp_image *image,
 {
 	char name[CONTAINER_MAX];
 
-	if (!pp_cgroup_read(image->pid, name, sizeof(name)) && (name[0] || !pp_stat_is_dead(stat)))
+	if (!pp_cgroup_read(stat->tid, name, sizeof(name)) && (name[0] || !pp_stat_is_dead(stat)))
 		set_container(track, image, name);
 }
 
@@ -65,13 +65,13 @@ static bool may_open(pid_t pid, const char *name)
 }
 
 /* The piece of the program itself, whatever else is mapped from it. */
-static void find_exe(struct pp_track *track, struct pp_image *image)
+static void find_exe(struct pp_track *track, struct pp_image *image, pid_t tid)
 {
 	struct pathprof_build_id id = {0};
 	struct pathprof_file from;
 	char link[32], name[4096];
 
-	if (!find_program(image->pid, link, name, sizeof(name)))
+	if (!find_program(tid, link, name, sizeof(name)))
 		return;
 	for (uint32_t i = 0; i < image->space->piece_cnt && !image->exe; i++) {
 		struct pathprof_mapped_file *file = image->space->pieces[i].file;
@@ -79,7 +79,7 @@ static void find_exe(struct pp_track *track, struct pp_image *image)
 		if (file && !strcmp(file->name, name))
 			image->exe = pathprof_mapped_file_ref(file);
 	}
-	if (!image->exe && may_open(image->pid, name) && !pp_ident_program(link, &id, &from))
+	if (!image->exe && may_open(tid, name) && !pp_ident_program(link, &id, &from))
 		(void)pp_track_file(track, image->pid, &id, &from, name, &image->exe);
 }
 
@@ -98,7 +98,7 @@ static void complete(struct pp_track *track, struct pp_image *image)
 	image->start_exact = true;
 	read_container(track, image, &stat);
 	if (!image->exe)
-		find_exe(track, image);
+		find_exe(track, image, stat.tid);
 }
 
 static int elf_is_64bit(pid_t pid)

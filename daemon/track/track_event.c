@@ -199,11 +199,18 @@ static void apply_map(struct pp_track *track, const struct pp_perf_record *recor
 		pp_track_dropped(track, r);
 }
 
+/*
+ * The end of the first thread is mostly that of the process. Where others run on, any of them may
+ * be the last: expire() finds out.
+ */
 static void apply_exit(struct pp_track *track, const struct pp_perf_record *record)
 {
 	struct pp_image *image = pp_images_newest(&track->images, record->pid);
 
-	if (record->pid == record->tid && image && image->begin_ns <= record->time_ns)
+	if (!image || image->begin_ns > record->time_ns)
+		return;
+	image->is_headless |= record->pid == record->tid;
+	if (image->is_headless)
 		pp_images_end(&track->images, image, record->time_ns);
 }
 

@@ -52,6 +52,7 @@ struct pp_image {
 	bool is_mapped;          /* its first mapping was told of, and kept if there was room */
 	uint64_t repair_ns;      /* no further repair before */
 	uint64_t repair_wait_ns; /* how long that was from the last one */
+	bool is_headless;        /* its first thread has ended */
 	bool start_exact;        /* false: start_time is estimated from the time of the fork */
 	bool is_complete;        /* start time and container were read, or it was too late */
 	bool container_exact;    /* false: it is that of whom it was forked from, or not known */

@@ -112,14 +112,60 @@ int pp_proc_parse_stat(const char *text, struct pp_stat *ret_stat)
 	return 0;
 }
 
-int pp_proc_stat(pid_t pid, struct pp_stat *ret_stat)
+#define THREADS_BYTES 1024
+
+static int read_stat(pid_t pid, struct pp_stat *ret_stat)
 {
 	char text[1024];
 	int r = pp_proc_read_of(pid, "stat", text, sizeof(text));
 
-	if (r < 0)
+	if (r >= 0)
+		r = pp_proc_parse_stat(text, ret_stat);
+	if (!r)
+		ret_stat->tid = pid;
+	return r;
+}
+
+static void take_if_runs(pid_t tid, struct pp_stat *stat)
+{
+	struct pp_stat other;
+
+	if (tid <= 0 || read_stat(tid, &other) || pp_stat_is_dead(&other))
+		return;
+	stat->state = other.state;
+	stat->signature = other.signature;
+	stat->tid = tid;
+}
+
+/* Looks at some thirty threads, so that a process of thousands costs no more. */
+static void take_other_thread(pid_t pid, struct pp_stat *stat)
+{
+	char path[32], entries[THREADS_BYTES] __attribute__((aligned(8)));
+	_cleanup_close_ int fd = -EBADF;
+	ssize_t len_bytes;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	len_bytes = fd < 0 ? 0 : getdents64(fd, entries, sizeof(entries));
+	for (ssize_t at = 0; at < len_bytes && pp_stat_is_dead(stat);) {
+		const struct dirent64 *entry = (const void *)(entries + at);
+
+		take_if_runs((pid_t)strtol(entry->d_name, NULL, 10), stat);
+		at += entry->d_reclen;
+	}
+}
+
+int pp_proc_stat(pid_t pid, struct pp_stat *ret_stat)
+{
+	struct pp_stat stat;
+	int r = read_stat(pid, &stat);
+
+	if (r)
 		return r;
-	return pp_proc_parse_stat(text, ret_stat);
+	if (pp_stat_is_dead(&stat) && stat.thread_cnt > 1)
+		take_other_thread(pid, &stat);
+	*ret_stat = stat;
+	return 0;
 }
 
 /* ---------------------------------------------------------------- status */

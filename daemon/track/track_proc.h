@@ -35,9 +35,10 @@ struct pp_stat {
 	uint32_t thread_cnt;
 	uint64_t start_time; /* clock ticks since boot */
 	uint64_t signature;  /* of code and stack addresses: another one after an exec; 0: none */
+	pid_t tid; /* a thread that /proc shows mappings of: the first one, unless it has ended */
 };
 
-/* The process's first thread has ended: others may run on, see thread_cnt. */
+/* No thread runs any more. */
 static inline bool pp_stat_is_dead(const struct pp_stat *stat)
 {
 	return stat->state == 'Z' || stat->state == 'X' || stat->state == 'x';
@@ -66,7 +67,10 @@ int pp_proc_parse_stat(const char *text, struct pp_stat *ret_stat);
  */
 int pp_proc_parse_vma(char *line, struct pp_vma *ret_vma);
 
-/* -ESRCH when there is no such process. */
+/*
+ * -ESRCH when there is no such process. State, signature and tid are those of another thread where
+ * the first one has ended and others run on: the kernel shows no memory of the first one then.
+ */
 int pp_proc_stat(pid_t pid, struct pp_stat *ret_stat);
 /*
  * Calls fn for each executable mapping, by address. *query: whether to try the ioctl; cleared

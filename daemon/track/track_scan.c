@@ -123,7 +123,7 @@ static int reserve_scanned(struct pp_track *track)
 
 struct scan {
 	struct pp_track *track;
-	pid_t pid;
+	pid_t tid; /* whose mappings /proc shows */
 };
 
 static int keep_vma(void *context, const struct pp_vma *vma)
@@ -135,7 +135,7 @@ static int keep_vma(void *context, const struct pp_vma *vma)
 
 	if (r)
 		return r;
-	r = pp_track_piece(track, scan->pid, vma, &piece);
+	r = pp_track_piece(track, scan->tid, vma, &piece);
 	/* A name for which there is no room costs its mapping only. */
 	if (r == -ENOSPC) {
 		pp_track_dropped(track, r);
@@ -153,7 +153,7 @@ static int keep_vma(void *context, const struct pp_vma *vma)
 
 static int read_process(struct pp_track *track, pid_t pid, struct pp_stat *ret_stat)
 {
-	struct scan scan = {.track = track, .pid = pid};
+	struct scan scan = {.track = track};
 	uint64_t until_ns = pp_monotonic_ns() + PP_SCAN_MOST_NS;
 	struct pp_stat before, after;
 	int r = pp_proc_stat(pid, &before);
@@ -162,7 +162,8 @@ static int read_process(struct pp_track *track, pid_t pid, struct pp_stat *ret_s
 		return r;
 	if (pp_stat_is_dead(&before))
 		return -ESRCH;
-	r = pp_reader_vmas(track->reader, pid, until_ns, keep_vma, &scan);
+	scan.tid = before.tid;
+	r = pp_reader_vmas(track->reader, scan.tid, until_ns, keep_vma, &scan);
 	if (r < 0)
 		return r;
 	r = pp_proc_stat(pid, &after);

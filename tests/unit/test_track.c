@@ -6,6 +6,7 @@
 #include "track_child.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -305,6 +306,89 @@ static void test_no_room_for_a_program(void)
 	pp_track_free(track);
 }
 
+/* ---------------------------------------------------------------- without a first thread */
+
+static void *be_second(void *argument)
+{
+	pause();
+	return NULL;
+}
+
+static void lose_first(int in, int out, const char *argument)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, be_second, NULL))
+		_exit(3);
+	pthread_exit(NULL);
+}
+
+static bool has_lost_first(pid_t pid)
+{
+	struct pp_stat stat = {0};
+	char text[1024];
+
+	return pp_proc_read_of(pid, "stat", text, sizeof(text)) > 0 &&
+	       !pp_proc_parse_stat(text, &stat) && stat.state == 'Z';
+}
+
+/* The kernel shows no mappings of a process under its own number once its first thread has ended.
+ */
+static void check_without_first(bool no_perf)
+{
+	struct child child = start(lose_first, NULL);
+	struct pathprof_build_id self = id_of("/proc/self/exe");
+	struct pp_location location = {.offset = 0};
+	const struct pp_track_process *process;
+	struct pp_track *track;
+
+	for (int i = 0; i < 60000 && !has_lost_first(child.pid); i++)
+		usleep(1000);
+	CU_ASSERT_TRUE(has_lost_first(child.pid));
+	track = new_track(no_perf, 0);
+	CU_ASSERT_EQUAL(pp_track_dispatch(track), 0);
+	CU_ASSERT(resolves_soon(track, child.pid, (uintptr_t)&lose_first, &location));
+	CU_ASSERT(same_id(&location.id, &self));
+	process = pp_track_process(track, child.pid);
+	CU_ASSERT(process && same_id(&process->exe_id, &self));
+	finish(&child);
+	pp_track_free(track);
+}
+
+static void test_without_first(void)
+{
+	check_without_first(false);
+	check_without_first(true);
+}
+
+/* Once the first thread has ended, any other may be the last. */
+static void test_last_thread(void)
+{
+	const pid_t pid = 0x3fffff0; /* more than there can be */
+	struct pp_track *track = new_track(true, 0);
+	struct pp_perf_record record = {
+		.kind = PP_PERF_EXEC, .pid = pid, .tid = pid, .comm = "made", .time_ns = 1};
+	struct pp_image *image;
+
+	pp_track_apply(track, &record);
+	image = pp_images_newest(&track->images, pid);
+	CU_ASSERT_FATAL(image != NULL);
+	record = (struct pp_perf_record){
+		.kind = PP_PERF_EXIT, .pid = pid, .tid = pid + 1, .time_ns = 2};
+	pp_track_apply(track, &record);
+	CU_ASSERT_EQUAL(image->end_ns, 0);
+	record.tid = pid;
+	pp_track_apply(track, &record);
+	CU_ASSERT_EQUAL(image->end_ns, 2);
+	/* as the tracker does when it sees that others run on */
+	pp_images_revive(&track->images, image);
+	record.tid = pid + 2;
+	record.time_ns = 3;
+	pp_track_apply(track, &record);
+	CU_ASSERT_EQUAL(image->end_ns, 3);
+	pp_track_free(track);
+}
+
 /* ---------------------------------------------------------------- refused */
 
 static void test_no_such_process(void)
@@ -328,6 +412,8 @@ static const struct unit_test tests[] = {
 	{"an interpreter is not taken for a program without room", test_no_room_for_a_program},
 	{"200 short-lived programs are identified after their end", test_short_lived},
 	{"a deleted program keeps its identity and name", test_deleted},
+	{"a process without its first thread resolves", test_without_first},
+	{"the last thread's end is that of its process", test_last_thread},
 	{"a process that is not there is refused", test_no_such_process},
 };
 UNIT_SUITE(track, tests)
