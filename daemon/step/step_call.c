@@ -138,6 +138,8 @@ static enum pp_step_call look_closer(const struct pp_step_code *code,
 		return ends_if(IOCTL_GROUP(regs->rsi) != IOCTL_TERMINAL, call);
 	case SYS_io_uring_enter: /* what it has submitted counts, even if the wait is broken off */
 		return ends_if(regs->rsi && regs->rdx, regs->rsi ? call : PP_STEP_CALL_AGAIN);
+	case SYS_io_getevents: /* of several that it waits for, it returns those that have come */
+		return (long)regs->rsi > 1 ? PP_STEP_CALL_WHOLE : call;
 	case SYS_read:
 	case SYS_readv:
 	case SYS_pread64:

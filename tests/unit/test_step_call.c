@@ -94,6 +94,8 @@ static void test_arguments(void)
 	CU_ASSERT_EQUAL(look(SYS_io_uring_enter, 3, 1, 1, 0), PP_STEP_CALL_ENDS);
 	CU_ASSERT_EQUAL(look(SYS_io_uring_enter, 3, 1, 0, 0), PP_STEP_CALL_WHOLE);
 	CU_ASSERT_EQUAL(look(SYS_io_uring_enter, 3, 0, 1, 0), PP_STEP_CALL_AGAIN);
+	CU_ASSERT_EQUAL(look(SYS_io_getevents, 1, 1, 8, 0), PP_STEP_CALL_AGAIN);
+	CU_ASSERT_EQUAL(look(SYS_io_getevents, 1, 2, 8, 0), PP_STEP_CALL_WHOLE);
 }
 
 /* A thread may read there that it is traced. */
