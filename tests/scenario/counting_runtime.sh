@@ -837,6 +837,52 @@ else
 	not_ok "import tells of threads and children without counters" "$(tr -d '\n' <crowded.json); $(paste -sd ';' said)"
 fi
 
+# A child without a file leaves its parent's as it is, also where the kernel commits no more memory than it has and
+# so refuses large reservations: strictly PROGRAM... has such a kernel.
+cat >strictly.c <<'END'
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define WORD(place) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, place)
+int main(int argc, char **argv)
+{
+	struct sock_filter filter[] = {
+		WORD(offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 5),
+		WORD(offsetof(struct seccomp_data, args[3])),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, MAP_PRIVATE, 0, 3),
+		WORD(offsetof(struct seccomp_data, args[1]) + 4),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOMEM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
+
+	if (argc < 2 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		return 1;
+	execv(argv[1], argv + 1);
+	return 1;
+}
+END
+clang-22 -O1 strictly.c -o strictly || { not_ok build "strictly.c is not compiled"; exit 1; }
+rm -rf counts gone
+mkdir counts
+PATHPROF_DIR=counts ./strictly ./crowded 2>/dev/null
+status=$?
+"$lab" counts --all gone/*.ppraw >counted.tsv 2>said
+sum=$(awk -F '\t' '$2 == "step_crowded" { n += $4 } END { print n }' counted.tsv)
+if [ $status -eq 0 ] && [ "$sum" = 200 ] && grep -q ' 1 child made no file' said; then
+	ok "a child without a file and little memory leaves its parent's as it is"
+else
+	not_ok "a child without a file and little memory" "status $status, ${sum:-none} of 200; $(head -n 1 said)"
+fi
+
 # A filter of calls that hides which threads live gives none the region of another.
 cat >hidden.c <<'END'
 #include <linux/filter.h>

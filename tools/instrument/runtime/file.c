@@ -325,20 +325,34 @@ static void tell_parent(void)
 		__atomic_fetch_add(&file.head->unmade_cnt, 1, __ATOMIC_RELAXED);
 }
 
+/*
+ * Replaces the used bytes of the mapping by private memory. A kernel that commits no more memory
+ * than it has (vm.overcommit_memory=2) would refuse to replace the whole reservation.
+ */
+static void leave_parents_file(uint64_t used_bytes)
+{
+	if (kernel_map(file.head, used_bytes,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1))
+		file.head->used_bytes = PATHPROF_COUNTS_PAGE;
+	else
+		file.head = NULL;
+	file.inode = 0;
+}
+
 /* The child must not count in its parent's file, even if it cannot make its own. */
 void counts_file_make_anew(void)
 {
+	uint64_t used_bytes;
+
 	file.held = 0;
 	if (!file.head)
 		return;
+	used_bytes = file.head->used_bytes;
 	counts_move_to(NULL);
 	if (make())
 		return;
 	tell_parent();
-	kernel_map(file.head, file.room, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
-		   -1);
-	file.head->used_bytes = PATHPROF_COUNTS_PAGE;
-	file.inode = 0;
+	leave_parents_file(used_bytes);
 }
 
 /* ---------------------------------------------------------------- regions */
