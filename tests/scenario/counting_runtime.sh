@@ -883,6 +883,25 @@ else
 	not_ok "a child without a file and little memory" "status $status, ${sum:-none} of 200; $(head -n 1 said)"
 fi
 
+# Counting leaves a program most of the address space that it may have.
+cat >spacious.c <<'END'
+#include <sys/mman.h>
+int main(void)
+{
+	return mmap(0, 3ul << 29, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED;
+}
+END
+"$cc" -O1 spacious.c -o spacious || { not_ok build "spacious.c is not compiled"; exit 1; }
+rm -rf counts
+mkdir counts
+(ulimit -v $((2 << 20)) && PATHPROF_DIR=counts exec ./spacious) 2>said
+status=$?
+if [ $status -eq 0 ] && [ -n "$(find counts -name '*.ppraw')" ]; then
+	ok "a program has three of the four parts of its address space for itself"
+else
+	not_ok "a program that may have little address space" "status $status; $(head -n 1 said)"
+fi
+
 # A filter of calls that hides which threads live gives none the region of another.
 cat >hidden.c <<'END'
 #include <linux/filter.h>

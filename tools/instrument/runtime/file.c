@@ -21,6 +21,8 @@
 /* Address space for the file; less if the process may not have so much. */
 #define ROOM_MAX (1ull << 36)
 #define ROOM_MIN (1ull << 24)
+/* The reservation takes one such part of a limited address space. */
+#define ROOM_SHARE 16
 
 #define NAMES_MAX     10000
 #define DIRECTORY_MAX 4096
@@ -225,12 +227,24 @@ static uint64_t whole_pages(uint64_t bytes)
 /* Some file systems have no fallocate(): writing the last byte extends the file as well. */
 static int grow(int fd, uint64_t from, uint64_t bytes)
 {
-	long r = from + bytes > kernel_longest_file() ? -EFBIG : kernel_reserve(fd, from, bytes);
+	long r = from + bytes > kernel_limit(RLIMIT_FSIZE) ? -EFBIG
+							   : kernel_reserve(fd, from, bytes);
 
 	if (r != -EOPNOTSUPP && r != -ENOSYS)
 		return (int)r;
 	r = kernel_call(SYS_pwrite64, fd, (long)"", 1, (long)(from + bytes - 1), 0, 0);
 	return r == 1 ? 0 : (int)r;
+}
+
+/* A small part of the address space that the process may have: the rest is the program's. */
+static uint64_t wanted_room(void)
+{
+	uint64_t room = kernel_limit(RLIMIT_AS) / ROOM_SHARE;
+	uint64_t least = ROOM_MIN + 2 * counts_image_bytes();
+
+	if (room < least)
+		room = least;
+	return room < ROOM_MAX ? whole_pages(room) : ROOM_MAX;
 }
 
 /* Maps the file where the parent's file is mapped, or at a new place. */
@@ -240,7 +254,7 @@ static int map(int fd)
 
 	if (file.head)
 		return kernel_map(file.head, file.room, MAP_SHARED | MAP_FIXED, fd) ? 0 : -ENOMEM;
-	for (uint64_t room = ROOM_MAX; !at && room >= ROOM_MIN; room /= 2) {
+	for (uint64_t room = wanted_room(); !at && room >= ROOM_MIN; room /= 2) {
 		at = kernel_map(NULL, room, MAP_SHARED, fd);
 		file.room = room;
 	}

@@ -85,12 +85,12 @@ static inline int kernel_reserve(int fd, uint64_t from, uint64_t bytes)
 	return r;
 }
 
-/* The largest file the process may write (RLIMIT_FSIZE); exceeding it raises SIGXFSZ. */
-static inline uint64_t kernel_longest_file(void)
+/* How much of a resource the process may have: a file beyond RLIMIT_FSIZE raises SIGXFSZ. */
+static inline uint64_t kernel_limit(int resource)
 {
 	struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
 
-	kernel_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0);
+	kernel_call(SYS_prlimit64, 0, resource, 0, (long)&limit, 0, 0);
 	return limit.rlim_cur;
 }
 
