@@ -170,7 +170,7 @@ int main()
 	thread.join();
 }
 END
-for holding in -static -static-pie -fsanitize=address -fsanitize=thread; do
+for holding in -static --static -static-pie -fsanitize=address -fsanitize=thread; do
 	if ! "$cc" -O2 $holding -pthread at_once.c -o at_once 2>said || ! "$build/bin/pathprof-c++" -O2 $holding -pthread apart.cpp -o apart 2>said; then
 		not_ok "threads of a program with $holding" "it is not compiled: $(head -n 1 said)"
 		continue

@@ -188,10 +188,11 @@ static void take_clangs(struct invocation *in, const char *argument)
 {
 	static const char *const links_nothing[] = {
 		"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-r", "-emit-llvm", NULL};
+	static const char *const is_static[] = {"-static", "--static", "-static-pie", NULL};
 
 	in->links &= !is_one_of(argument, links_nothing);
 	in->is_library |= strcmp(argument, "-shared") == 0;
-	in->is_static |= strcmp(argument, "-static") == 0 || strcmp(argument, "-static-pie") == 0;
+	in->is_static |= is_one_of(argument, is_static);
 	in->is_input[in->cnt] = is_input(argument);
 	in->has_input |= is_input(argument);
 	in->asks_library[in->cnt] = begins(argument, "-l") && argument[2];
@@ -489,6 +490,7 @@ static int build_whole(struct invocation *in)
 		return whole_run(in->arguments);
 	}
 	command.cnt = in->cnt;
+	command.is_static = in->is_static;
 	directory = whole_compile(&command);
 	in->cnt = command.cnt;
 	add_linking(in);

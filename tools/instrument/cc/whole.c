@@ -148,11 +148,11 @@ static bool takes_archives(const struct whole_command *command, size_t at)
 {
 	bool archives = false;
 
+	if (command->is_static)
+		return true;
 	for (size_t i = 1; i < command->cnt; i++) {
 		const char *argument = command->arguments[i];
 
-		if (strcmp(argument, "-static") == 0 || strcmp(argument, "-static-pie") == 0)
-			return true;
 		if (i < at && strcmp(argument, "-Wl,-Bstatic") == 0)
 			archives = true;
 		else if (i < at && strcmp(argument, "-Wl,-Bdynamic") == 0)

@@ -19,6 +19,7 @@ struct whole_command {
 	const bool *is_library; /* by argument: it is -lNAME */
 	size_t cnt;
 	const char *const *compiling; /* options to compile the whole with; NULL-terminated */
+	bool is_static;               /* the linker looks for archives alone */
 };
 #define WHOLE_ROOM 8
 
