@@ -230,6 +230,19 @@ if "$cc" '-###' -B project 2>&1 | grep -q libpathprof-counting; then
 else
 	ok "the value of -B is no input"
 fi
+"$cc" -O2 -o dashed -- project/*.c 2>build.log && counted "files behind --" ./dashed || not_ok "files behind --" "$(head -n 1 build.log)"
+# A header is compiled, and nothing is linked.
+printf '#pragma once\nint shared_way(unsigned x);\nint fixed_way(unsigned x);\n' >project/ways.h
+for header in "project/ways.h" "-x c-header project/ways.h" "-xc-header project/ways.h"; do
+	rm -f ways.pch
+	# shellcheck disable=SC2086 # a list of words
+	if "$cc" -O2 $header -o ways.pch 2>build.log &&
+		"$cc" -O2 -include-pch ways.pch project/*.c -o precompiled 2>build.log; then
+		counted "a precompiled header ($header)" ./precompiled
+	else
+		not_ok "a precompiled header ($header)" "$(head -n 1 build.log)"
+	fi
+done
 if needs ccache ccache; then
 	export CCACHE_DIR=$PWD/ccache
 	for round in first second; do

@@ -184,17 +184,36 @@ static bool is_input(const char *argument)
 	return argument[0] != '-' || argument[1] == 0;
 }
 
+/* Clang makes a precompiled header of it, which is not linked. */
+static bool is_header(const char *argument)
+{
+	static const char *const suffixes[] = {".h",   ".hh",  ".H",  ".hpp",
+					       ".hxx", ".h++", ".hp", NULL};
+	const char *dot = strrchr(argument, '.');
+
+	return dot && is_one_of(dot, suffixes);
+}
+
+static bool is_header_language(const char *language)
+{
+	static const char end[] = "-header";
+	size_t bytes = strlen(language);
+
+	return bytes >= strlen(end) && strcmp(language + bytes - strlen(end), end) == 0;
+}
+
 static void take_clangs(struct invocation *in, const char *argument)
 {
 	static const char *const links_nothing[] = {
 		"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-r", "-emit-llvm", NULL};
 	static const char *const is_static[] = {"-static", "--static", "-static-pie", NULL};
 
-	in->links &= !is_one_of(argument, links_nothing);
+	in->links &= !is_one_of(argument, links_nothing) &&
+		     !(begins(argument, "-x") && is_header_language(argument));
 	in->is_library |= strcmp(argument, "-shared") == 0;
 	in->is_static |= is_one_of(argument, is_static);
 	in->is_input[in->cnt] = is_input(argument);
-	in->has_input |= is_input(argument);
+	in->has_input |= is_input(argument) && !is_header(argument);
 	in->asks_library[in->cnt] = begins(argument, "-l") && argument[2];
 	in->compiles |= strcmp(argument, "-c") == 0;
 	if (forbids_early(argument))
@@ -303,20 +322,45 @@ static const char *library_of(const char *argument, const char *value)
 	return library;
 }
 
+/* All arguments behind "--" are files; "--" itself is left out, since options follow. */
+static void take_files(struct invocation *in, char *const *files)
+{
+	char *file;
+
+	for (; *files; files++) {
+		bool is_option = (*files)[0] == '-' && (*files)[1];
+
+		if (asprintf(&file, "%s%s", is_option ? "./" : "", *files) < 0)
+			fail("out of memory", "");
+		take_clangs(in, file);
+	}
+}
+
+static void take_value(struct invocation *in, const char *argument, const char *value)
+{
+	in->links &= !(strcmp(argument, "-x") == 0 && is_header_language(value));
+	add(in, value);
+}
+
 static void take_arguments(struct invocation *in, int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
 		const char *library = library_of(argv[i], argv[i + 1]);
 
+		if (strcmp(argv[i], "--") == 0) {
+			take_files(in, argv + i + 1);
+			return;
+		}
 		if (begins(argv[i], "--pathprof-")) {
 			take_ours(in, argv[i]);
 			continue;
 		}
 		take_clangs(in, library ? library : argv[i]);
-		if (library)
-			i++;
-		else if (has_value(argv[i]) && i + 1 < argc)
-			add(in, argv[++i]);
+		if (!library && has_value(argv[i]) && argv[i + 1])
+			take_value(in, argv[i], argv[i + 1]);
+		else if (!library)
+			continue;
+		i++;
 	}
 }
 
