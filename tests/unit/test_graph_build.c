@@ -100,6 +100,41 @@ static void test_noreturn(void)
 	pathprof_graph_free(g);
 }
 
+/* Who goes over to another stack comes back when somebody goes over to this one. */
+static void test_other_stack(void)
+{
+	static const struct {
+		const char *load, *graph;
+	} loads[] = {
+		{"\x49\x8b\x66\x38", " 0-5:c5,C10 5-6"}, /* mov rsp, [r14 + 38] */
+		{"\x48\x8b\x23\x90", " 0-5:c5,C10 5-6"}, /* mov rsp, [rbx] */
+		{"\x49\x8b\x65\x08", " 0-5:c5,C10 5-6"}, /* mov rsp, [r13 + 8] */
+		{"\x48\x8b\x65\xc8", " 0-5:C10"},        /* mov rsp, [rbp - 38] */
+		{"\x48\x8b\xe0\x90", " 0-5:C10"},        /* mov rsp, rax */
+		{"\x48\x8b\x6b\x08", " 0-5:C10"},        /* mov rbp, [rbx + 8] */
+		{"\x4c\x8b\x63\x08", " 0-5:C10"},        /* mov r12, [rbx + 8] */
+	};
+
+	for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
+		struct elf_writer w;
+		struct pathprof_graph *g;
+
+		elf_writer_init(&w);
+		elf_writer_symbol(&w, "caller", 0x00, 0x10, GLOBAL);
+		elf_writer_symbol(&w, "goes", 0x10, 0x10, GLOBAL);
+		elf_writer_symbol(&w, "never", 0x20, 0x10, GLOBAL);
+		put_call(&w, 0x00, 0x10);
+		PUT(&w, 0x05, "\xc3");
+		put(&w, 0x10, loads[i].load, 4);
+		put_call(&w, 0x14, 0x20);
+		PUT(&w, 0x19, "\xc3");
+		elf_writer_jump(&w, 0x20, 0x20);
+		g = build_written(&w);
+		expect(g, "caller", loads[i].graph);
+		pathprof_graph_free(g);
+	}
+}
+
 /* A program jumps over a lock prefix: both readings are there. */
 static void test_two_readings(void)
 {
@@ -318,6 +353,7 @@ static const struct unit_test tests[] = {
 	{"branches, calls and tail calls by hand", test_branches},
 	{"calls far and traps with a number come back", test_far},
 	{"functions that never return are found out", test_noreturn},
+	{"who goes over to another stack comes back", test_other_stack},
 	{"imports that never return", test_imports},
 	{"a jump over a prefix makes two readings", test_two_readings},
 	{"filling is run through, the unreadable ends a block", test_filling},

@@ -6,7 +6,8 @@
  * Whether code behind a call runs depends on the callee. A call waits in the callee's list until a
  * return of the callee is found, or a jump out of it to a function that returns. Functions that are
  * still waited for at the end never return (the least fixpoint). A function with code that was not
- * understood counts as returning, so an error adds an edge rather than loses one.
+ * understood counts as returning, so an error adds an edge rather than loses one. So does one that
+ * goes over to another stack.
  *
  * A jump from one function into the middle of another is looked at when all else is read: it must
  * not cut the other's instructions in two. A jump within a function may, since programs jump over a
@@ -355,6 +356,26 @@ static void note_constant(struct pp_builder *b, uint64_t vaddr, uint32_t insn_le
 		b->failed = true;
 }
 
+/*
+ * Whether an instruction loads rsp from memory that is not of its own frame: then the program goes
+ * on with another stack, and comes back here by a jump of whoever takes this one up again, as
+ * goroutines do. A frame's own memory is where rsp was kept over a variable array.
+ */
+static bool switches_stack(struct pp_builder *b, uint64_t vaddr)
+{
+	uint32_t len, mod, base;
+	const uint8_t *bytes = pp_text_bytes(&b->text, vaddr, &len);
+
+	if (!bytes || len < 4 || (bytes[0] & 0xfc) != 0x48 || bytes[1] != 0x8b ||
+	    (bytes[2] & 0x38) != 0x20)
+		return false;
+	mod = bytes[2] >> 6;
+	base = (bytes[2] & 7) == 4 ? bytes[3] & 7 : bytes[2] & 7;
+	if (mod == 3)
+		return false;
+	return (bytes[0] & 1) || (base != 4 && base != 5) || (bytes[2] & 0xc7) == 5;
+}
+
 static bool is_stop(const struct pp_insn *insn)
 {
 	return insn->hazard == PP_HAZARD_TRAP || insn->hazard == PP_HAZARD_FAR;
@@ -413,6 +434,8 @@ static uint32_t pass(struct pp_builder *b, uint32_t range, uint64_t vaddr, uint8
 		return 0;
 	}
 	note_constant(b, vaddr, len);
+	if (switches_stack(b, vaddr))
+		pp_explore_returns(b, range);
 	return len;
 }
 

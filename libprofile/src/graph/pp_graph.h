@@ -16,7 +16,7 @@
 #include "pathprof/graph.h"
 
 /* Raising this makes graphs cached by older builders invalid. */
-#define PP_GRAPH_VERSION 6
+#define PP_GRAPH_VERSION 7
 
 struct pp_graph {
 	struct pathprof_graph graph; /* first: what callers hold */
