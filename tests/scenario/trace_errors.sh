@@ -99,6 +99,16 @@ run --limit 10000000 -o trace -- sh -c 'i=0; while [ $i -lt 200 ]; do (:); i=$((
 traces limit_of_many 7 500 1
 ! grep -qi limit err || not_ok trace_errors_limit_of_many "says '$(head -c 200 err)'"
 
+# The emulator numbers threads ever higher while each begins before the last one has ended.
+run -o trace -- "$workload_dir/trace_threads" 1100
+traces threads_in_a_row 0 100000 1
+read -r _ _ _ _ _ cnt _ < <("$dump" -c trace)
+if [ "$cnt" -eq 1101 ] && [ ! -s err ]; then
+	ok trace_errors_each_thread
+else
+	not_ok trace_errors_each_thread "$cnt threads of 1101, and says '$(head -c 200 err)'"
+fi
+
 # The tracer goes by SIGKILL: what it wrote reads, and the program, which would never end, does not
 # stay behind.
 rm -f trace

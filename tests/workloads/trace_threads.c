@@ -3,8 +3,12 @@
  * Threads whose branches do not depend on how they are scheduled: each counts by itself, two waves
  * of them one after the other, and the main thread works while they do. Exit status 0 when the sum
  * is right.
+ *
+ * With an argument N: N threads in a row. Each ends when the next one has begun, so there are at
+ * most three at a time.
  */
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -52,11 +56,38 @@ static uint64_t run_wave(uint64_t from)
 	return sum;
 }
 
-int main(void)
+static void *wait_for_next(void *next)
+{
+	sem_wait(next);
+	return NULL;
+}
+
+static int run_row(int cnt)
+{
+	pthread_t thread, last = 0;
+	sem_t next[2];
+
+	sem_init(&next[0], 0, 0);
+	sem_init(&next[1], 0, 0);
+	for (int i = 0; i < cnt; i++) {
+		if (pthread_create(&thread, NULL, wait_for_next, &next[i & 1]))
+			return 2;
+		if (i) {
+			sem_post(&next[~i & 1]);
+			pthread_join(last, NULL);
+		}
+		last = thread;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
 {
 	uint64_t sum = 0;
 	uint64_t alone = 0;
 
+	if (argc > 1)
+		return run_row(atoi(argv[1]));
 	for (uint64_t wave = 0; wave < WAVE_CNT; wave++)
 		sum += run_wave(1 + wave * 1000);
 	for (uint64_t wave = 0; wave < WAVE_CNT; wave++)

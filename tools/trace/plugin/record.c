@@ -298,13 +298,18 @@ static uint32_t next_stream(void)
 	return __atomic_fetch_add(&plugin_share->next_stream, 1, __ATOMIC_RELAXED);
 }
 
+static void lose_stream(void)
+{
+	__atomic_add_fetch(&plugin_share->lost_streams, 1, __ATOMIC_RELAXED);
+}
+
 static void begin_counting(struct recorder *r, uint32_t thread)
 {
 	r->counter = process_known() ? count_begin() : NULL;
 	if (r->counter)
 		define_stream(next_stream(), thread);
 	else
-		__atomic_add_fetch(&plugin_share->lost_streams, 1, __ATOMIC_RELAXED);
+		lose_stream();
 }
 
 /* Under plugin_lock(). */
@@ -318,7 +323,7 @@ static void begin(struct recorder *r, uint32_t thread)
 		return;
 	}
 	if (!process_known() || take_slot(&index) < 0) {
-		__atomic_add_fetch(&plugin_share->lost_streams, 1, __ATOMIC_RELAXED);
+		lose_stream();
 		return;
 	}
 	r->slot = &plugin_share->slots[index];
@@ -332,17 +337,29 @@ static void begin(struct recorder *r, uint32_t thread)
 }
 
 static uint32_t thread_cnt;
+static unsigned recorder_cnt; /* one more than the highest index in use so far */
+
+/* Under plugin_lock(). */
+static void begin_on(unsigned vcpu, uint32_t thread)
+{
+	if (vcpu >= RECORD_CNT - 1) {
+		lose_stream();
+		return;
+	}
+	if (recorder_cnt <= vcpu)
+		recorder_cnt = vcpu + 1;
+	begin(record_of(vcpu), thread);
+}
 
 void record_thread_begin(unsigned vcpu)
 {
 	plugin_lock();
-	if (thread_cnt) {
+	if (thread_cnt && !record_threads) {
 		record_threads = true;
-		for (unsigned i = 0; i < RECORD_CNT; i++)
+		for (unsigned i = 0; i < recorder_cnt; i++)
 			recorders[i].reached = true;
 	}
-	if (vcpu < RECORD_CNT - 1)
-		begin(record_of(vcpu), thread_cnt);
+	begin_on(vcpu, thread_cnt);
 	thread_cnt++;
 	plugin_unlock();
 }
@@ -364,8 +381,7 @@ void record_thread_end(unsigned vcpu)
 /* In the child, whose only thread is that of vcpu; the parent's recorders are not ours. */
 void record_forked(unsigned vcpu)
 {
-	memset(recorders, 0, sizeof(recorders));
+	memset(recorders, 0, recorder_cnt * sizeof(*recorders));
 	thread_cnt = 1;
-	if (vcpu < RECORD_CNT - 1)
-		begin(record_of(vcpu), 0);
+	begin_on(vcpu, 0);
 }

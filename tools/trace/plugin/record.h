@@ -29,7 +29,12 @@ struct recorder {
 extern uint64_t record_arrivals;
 extern bool record_threads; /* there was ever a second one */
 
-#define RECORD_CNT 1024u
+/*
+ * The emulator numbers a thread one above the highest number in use. So the numbers of a program
+ * grow with each thread that begins before the last one has ended, however few there are at a
+ * time. Recorders that no thread has used take no memory.
+ */
+#define RECORD_CNT (1u << 20)
 extern struct recorder recorders[RECORD_CNT];
 
 /* One recorder too many shares the last one, which is muted. */
