@@ -88,6 +88,12 @@ chmod +x script
 run -o trace -- ./script word
 traces script 3 500 1
 
+# A trace that got the number of a closed descriptor would take in what is said there. The program
+# finds the descriptor closed, as it would by itself.
+status=0
+timeout 600 "$tracer" -o trace -- sh -c 'echo >&2 || exit 9' >&- 2>&- </dev/null || status=$?
+traces closed_descriptors 9 500 1
+
 seq 1 2000000 >numbers
 run --limit 200000 -o trace -- gzip -c numbers
 traces limit 0 100000 1

@@ -7,6 +7,7 @@
  * says what it shares with the program. Ownership: a session holds all there is.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
@@ -488,12 +489,26 @@ static int follow(struct session *session, struct pathprof_error *error)
 					    : WEXITSTATUS(session->status);
 }
 
+/* Opens standard descriptors that are closed, or messages would go into the trace when it gets such
+ * a number. They are closed in the program still. */
+static void hold_standard_descriptors(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	struct session session = {.share_fd = -1, .writer.fd = -1};
 	struct pathprof_error error = {""};
 	int status, r;
 
+	hold_standard_descriptors();
 	r = trace_follow_link(&session.options, argv, &error);
 	if (r == 0)
 		r = trace_options_parse(&session.options, argc, argv, &error);
