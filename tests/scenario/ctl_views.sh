@@ -520,6 +520,16 @@ run 0 --db "$dir/code.db" paths
 awk '{print $1, $3, $5}' "$dir/got" | sed -n '2,4p' >"$dir/paths"
 printf '%s\n' '30.00% 37.50% first' '30.00% 12.50% first+0x3' '20.00% 50.00% second' |
 	diff - "$dir/paths" || fail "paths of code"
+# Paths of equal figures have one order, whichever of them a database met first.
+for order in 'first second' 'second first'; do
+	for function in $order; do
+		echo "path $(at "$function") 10 30"
+	done | "$known" "$dir/$order.db" code "$dir/code"
+	run 0 --db "$dir/$order.db" paths
+	awk '{print $1, $4}' "$dir/got" | sed -n '2,3p' >"$dir/$order"
+done
+[ "$(wc -l <"$dir/first second")" = 2 ] && cmp -s "$dir/first second" "$dir/second first" ||
+	fail "paths of equal figures: $(cat "$dir/first second" "$dir/second first")"
 # An export of clocks that differ says so as the views do.
 cp "$dir/code.db" "$dir/clocks.db"
 sqlite3 "$dir/clocks.db" 'CREATE TEMP TABLE other AS SELECT * FROM windows;

@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -562,6 +563,88 @@ static void test_limit_keeps_shares(void)
 	pathprof_store_free(store);
 }
 
+/* Two paths in each of three binaries, each in a process of its own, all seen equally often. */
+static void add_equal(struct pathprof_profile *p, uint32_t binary)
+{
+	const struct pathprof_build_id id = world_binary_id(binary);
+	struct pathprof_process process = world_process(binary);
+
+	process.binary = pathprof_profile_binary(p, &id, world_binary_name(binary));
+	for (uint32_t i = 0; i < 2; i++)
+		pathprof_profile_add_path(p,
+					  &(struct pathprof_path_count){
+						  .process = pathprof_profile_process(p, &process),
+						  .binary = process.binary,
+						  .start = binary & 1 ? 0x20 - i : 0x10 + i,
+						  .samples = 7,
+						  .weight = 7});
+}
+
+static struct pathprof_store *make_equal(const char *file, const uint32_t order[3])
+{
+	struct pathprof_store *store = world_open(file, PATHPROF_STORE_WRITE);
+	struct pathprof_profile p;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 1 << 20), 0);
+	p.begin_ns = 1;
+	p.end_ns = 2;
+	p.basis = PATHPROF_BASIS_BRANCHES;
+	for (int i = 0; i < 3; i++)
+		add_equal(&p, order[i]);
+	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, NULL, NULL), 0);
+	pathprof_profile_release(&p);
+	return store;
+}
+
+static int say_path(void *context, const struct pathprof_path_row *row)
+{
+	return fprintf(context, "%s %" PRIx64 "\n", row->binary_name, row->start) < 0;
+}
+
+static int say_binary(void *context, const struct pathprof_binary_row *row)
+{
+	return fprintf(context, "%s\n", row->name) < 0;
+}
+
+static int say_process(void *context, const struct pathprof_process_row *row)
+{
+	return fprintf(context, "%" PRIu64 "\n", row->start_time) < 0;
+}
+
+/* What three views show of it at a limit, which the caller frees. */
+static char *say_equal(struct pathprof_store *store, uint32_t limit)
+{
+	const struct pathprof_filter filter = {.limit = limit};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+	CU_ASSERT_EQUAL(pathprof_store_paths(store, &filter, say_path, out, NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_store_binaries(store, &filter, say_binary, out, NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_store_processes(store, &filter, say_process, out, NULL), 0);
+	fclose(out);
+	return text;
+}
+
+static void test_equal_counts_have_one_order(void)
+{
+	static const uint32_t forth[] = {0, 1, 3}, back[] = {3, 1, 0};
+	struct pathprof_store *a = make_equal(world_file(unit_tmpdir(), "a.db"), forth);
+	struct pathprof_store *b = make_equal(world_file(unit_tmpdir(), "b.db"), back);
+
+	for (uint32_t limit = 0; limit < 3; limit++) {
+		char *of_a = say_equal(a, limit), *of_b = say_equal(b, limit);
+
+		CU_ASSERT(strlen(of_a) > 20);
+		CU_ASSERT_STRING_EQUAL(of_a, of_b);
+		free(of_a);
+		free(of_b);
+	}
+	pathprof_store_free(a);
+	pathprof_store_free(b);
+}
+
 struct listed {
 	int64_t ids[4];
 	size_t cnt;
@@ -735,6 +818,7 @@ static const struct unit_test tests[] = {
 	{"a reader finds the same after the writer has closed", test_views_after_reopening},
 	{"a planted fault is seen", test_planted_fault},
 	{"a limit does not change shares", test_limit_keeps_shares},
+	{"rows of equal counts have one order in all stores", test_equal_counts_have_one_order},
 	{"a window of the future is not the newest", test_windows_of_the_future},
 	{"a callback can stop a query", test_callback_stops},
 	{"a window that cannot be written leaves nothing behind", test_bad_window_leaves_nothing},

@@ -5,7 +5,9 @@
  * Workload: sums over some thousand windows of ten thousand counts each, once a command. The
  * windows are found first and their counts read as clustered ranges; the other restrictions are
  * sets made once.
- * The share is a window function over the sums, before the limit cuts.
+ * The share is a window function over the sums, before the limit cuts. Rows of equal weight are
+ * ordered by what they are and not by their ids, which are numbers of one store alone: stores of
+ * the same counts show the same rows in one order.
  *
  * Locking: none; a query sees one snapshot. Rows are checked: see pp_store.h.
  */
@@ -33,19 +35,20 @@ static void path_query(struct pp_query *q)
 	pp_query_add(
 		q,
 		"SELECT t.id, b.build_id, b.kind, b.name, t.start, t.length, t.outcomes,"
-		" s.samples, s.weight, s.whole, s.squares, s.insns, s.weight_squares FROM (SELECT "
-		"*,"
-		" total(weight) OVER () AS whole FROM"
+		" s.samples, s.weight, s.whole, s.squares, s.insns, s.weight_squares FROM"
+		" (SELECT *, total(weight) OVER () AS whole,"
+		" rank() OVER (ORDER BY weight DESC) AS place FROM"
 		" (SELECT c.path AS path, sum(c.samples) AS samples, total(c.weight) AS weight,"
 		" " PP_SUM_SQUARES " AS squares, " PP_SUM_INSNS " AS insns, " PP_SUM_WEIGHT_SQUARES
 		" AS weight_squares FROM path_counts c WHERE 1");
 	pp_query_add_window_set(q);
 	pp_query_add_process_set(q);
 	pp_query_add_path_set(q);
-	pp_query_add(
-		q, " GROUP BY c.path) ORDER BY weight DESC, path LIMIT ?9) s"
-		   " CROSS JOIN paths t ON t.id = s.path CROSS JOIN binaries b ON b.id = t.binary");
-	pp_query_add(q, " ORDER BY s.weight DESC, t.id");
+	pp_query_add(q,
+		     " GROUP BY c.path)) s"
+		     " CROSS JOIN paths t ON t.id = s.path CROSS JOIN binaries b ON b.id = t.binary"
+		     " WHERE s.place <= ?9 OR ?9 < 0 ORDER BY s.weight DESC, b.build_id, t.start,"
+		     " t.length, t.outcomes, t.id LIMIT ?9");
 }
 
 static int take_path(struct pp_query *q, struct pp_row *row, void *take_context,
@@ -107,7 +110,6 @@ static void edge_query(struct pp_query *q)
 		" GROUP BY c.edge)) s"
 		" CROSS JOIN edges e ON e.id = s.edge CROSS JOIN binaries f ON f.id = e.from_binary"
 		" CROSS JOIN binaries t ON t.id = e.to_binary"
-		/* Stores of the same branches show the same ones in one order: numbers differ. */
 		" WHERE s.place <= ?9 OR ?9 < 0 ORDER BY s.weight DESC, f.build_id, e.from_offset,"
 		" t.build_id, e.to_offset, e.id"
 		" LIMIT ?9");
@@ -165,8 +167,8 @@ static void binary_query(struct pp_query *q)
 	pp_query_add_window_terms(q);
 	pp_query_add_process_set(q);
 	pp_query_add_path_set(q);
-	pp_query_add(q, " GROUP BY t.binary) ORDER BY weight DESC, binary LIMIT ?9) s"
-			" CROSS JOIN binaries b ON b.id = s.binary ORDER BY s.weight DESC, b.id");
+	pp_query_add(q, " GROUP BY t.binary)) s CROSS JOIN binaries b ON b.id = s.binary"
+			" ORDER BY s.weight DESC, b.build_id, b.id LIMIT ?9");
 }
 
 static int take_binary(struct pp_query *q, struct pp_row *row, void *take_context,
@@ -285,10 +287,11 @@ static void process_query(struct pp_query *q)
 	pp_query_add_window_terms(q);
 	pp_query_add_process_set(q);
 	pp_query_add_binary(q, "+c.binary");
-	pp_query_add(q, ") a GROUP BY a.process) ORDER BY weight DESC, process LIMIT ?9) s"
+	pp_query_add(q, ") a GROUP BY a.process)) s"
 			" CROSS JOIN processes p ON p.id = s.process"
 			" LEFT JOIN boots o ON o.id = p.boot"
-			" LEFT JOIN binaries b ON b.id = p.binary ORDER BY s.weight DESC, p.id");
+			" LEFT JOIN binaries b ON b.id = p.binary ORDER BY s.weight DESC,"
+			" p.start_time, p.pid, p.exec_cnt, o.boot_id, p.id LIMIT ?9");
 }
 
 static int take_process(struct pp_query *q, struct pp_row *row, void *take_context,

@@ -178,7 +178,8 @@ static void site_query(struct pp_query *q)
 			" CROSS JOIN binaries b ON b.id = s.binary WHERE 1");
 	pp_query_add_window_set(q);
 	pp_query_add_binary(q, "s.binary");
-	pp_query_add(q, " GROUP BY s.id ORDER BY executed DESC, s.id LIMIT ?9");
+	pp_query_add(q, " GROUP BY s.id ORDER BY executed DESC, b.build_id, s.start,"
+			" s.argument, s.id LIMIT ?9");
 }
 
 static void top_query(struct pp_query *q)

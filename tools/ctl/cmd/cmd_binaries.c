@@ -164,7 +164,10 @@ static int before(const void *a, const void *b, void *context)
 	const struct row *x = a, *y = b;
 	int order = view_compare(context, &x->figures, &y->figures);
 
-	return order ? order : strcmp(x->name, y->name);
+	order = order ? order : strcmp(x->name, y->name);
+	if (order || !x->binary || !y->binary)
+		return order;
+	return shares_compare_binaries(x->binary, y->binary);
 }
 
 static bool is_generated(const struct shares_binary *binary)

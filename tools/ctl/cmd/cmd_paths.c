@@ -107,7 +107,8 @@ static int before(const void *a, const void *b, void *context)
 	const struct shares_path *const *x = a, *const *y = b;
 	int order = view_compare(context, &(*x)->figures, &(*y)->figures);
 
-	return order ? order : ((*x)->row.id > (*y)->row.id) - ((*x)->row.id < (*y)->row.id);
+	/* The shares have them in an order that no database changes. */
+	return order ? order : (*x > *y) - (*x < *y);
 }
 
 static bool is_wanted(const struct view_query *query, const struct pathprof_path_row *row)

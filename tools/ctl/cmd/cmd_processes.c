@@ -328,12 +328,27 @@ static void work_out(struct processes *processes, const struct shares *shares)
 	work_out_runs(processes, shares);
 }
 
+/* What they are comes before their ids, which differ between databases of the same counts. */
+static int by_identity(const struct process *x, const struct process *y)
+{
+	int order = strcmp(x->group, y->group);
+
+	if (!order && x->row.start_time != y->row.start_time)
+		return x->row.start_time < y->row.start_time ? -1 : 1;
+	if (!order && x->row.pid != y->row.pid)
+		return x->row.pid < y->row.pid ? -1 : 1;
+	if (!order && x->row.exec_cnt != y->row.exec_cnt)
+		return x->row.exec_cnt < y->row.exec_cnt ? -1 : 1;
+	order = order ? order : process_host_compare(&x->host, &y->host);
+	return order ? order : by_id(x, y);
+}
+
 static int before(const void *a, const void *b, void *context)
 {
 	const struct process *x = a, *y = b;
 	int order = view_compare(context, &x->figures, &y->figures);
 
-	return order ? order : by_id(a, b);
+	return order ? order : by_identity(x, y);
 }
 
 static void emit(struct processes *processes, struct view_query *query)

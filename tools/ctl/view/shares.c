@@ -570,6 +570,22 @@ const struct shares_path *shares_find_path(const struct shares *shares, int64_t 
 	return NULL;
 }
 
+int shares_compare_binaries(const struct shares_binary *a, const struct shares_binary *b)
+{
+	return memcmp(&a->id, &b->id, sizeof(a->id));
+}
+
+int shares_compare_functions(const struct shares *shares, const struct shares_function *a,
+			     const struct shares_function *b)
+{
+	int order =
+		shares_compare_binaries(&shares->binaries[a->binary], &shares->binaries[b->binary]);
+
+	if (order || !a->symbol || !b->symbol)
+		return order ? order : !!b->symbol - !!a->symbol;
+	return (a->symbol->start > b->symbol->start) - (a->symbol->start < b->symbol->start);
+}
+
 struct figures shares_of_samples(const struct shares *shares, uint64_t samples)
 {
 	return (struct figures){

@@ -95,6 +95,10 @@ struct shares_pathless shares_pathless(const struct shares *shares);
 const struct shares_path *shares_find_path(const struct shares *shares, int64_t id);
 const struct shares_binary *shares_find_binary(const struct shares *shares,
 					       const struct pathprof_build_id *id);
+/* An order by what they are, the same in each database of the same counts. */
+int shares_compare_binaries(const struct shares_binary *a, const struct shares_binary *b);
+int shares_compare_functions(const struct shares *shares, const struct shares_function *a,
+			     const struct shares_function *b);
 /* The figures of a row that has so many clock samples and no paths. */
 struct figures shares_of_samples(const struct shares *shares, uint64_t samples);
 

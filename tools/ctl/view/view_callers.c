@@ -106,16 +106,6 @@ static const char *name_of_caller(const struct row *row)
 	return row->key.caller ? row->key.caller->name : not_known;
 }
 
-static int before(const void *a, const void *b, void *context)
-{
-	const struct row *x = *(struct row *const *)a, *y = *(struct row *const *)b;
-	int order = view_compare(context, &x->figures, &y->figures);
-
-	if (!order && x->key.function != y->key.function)
-		return x->key.function < y->key.function ? -1 : 1;
-	return order ? order : strcmp(name_of_caller(x), name_of_caller(y));
-}
-
 /* NULL: not in a function. */
 static const struct shares_function *function_of(const struct view_query *query,
 						 const struct row *row)
@@ -123,6 +113,25 @@ static const struct shares_function *function_of(const struct view_query *query,
 	return row->key.function < query->shares->function_cnt
 		       ? &query->shares->functions[row->key.function]
 		       : NULL;
+}
+
+/* Rows in no function come last. */
+static int by_function(const struct view_query *query, const struct row *x, const struct row *y)
+{
+	const struct shares_function *a = function_of(query, x), *b = function_of(query, y);
+
+	if (a && b)
+		return shares_compare_functions(query->shares, a, b);
+	return (x->key.function > y->key.function) - (x->key.function < y->key.function);
+}
+
+static int before(const void *a, const void *b, void *context)
+{
+	const struct row *x = *(struct row *const *)a, *y = *(struct row *const *)b;
+	int order = view_compare(context, &x->figures, &y->figures);
+
+	order = order ? order : by_function(context, x, y);
+	return order ? order : strcmp(name_of_caller(x), name_of_caller(y));
 }
 
 static char *name_of(const struct view_query *query, const struct row *row)

@@ -53,10 +53,14 @@ static size_t collect(struct row *rows, const struct shares *shares)
 
 static int before(const void *a, const void *b, void *context)
 {
+	const struct view_query *query = context;
 	const struct row *x = a, *y = b;
-	int order = view_compare(context, &x->figures, &y->figures);
+	int order = view_compare(query, &x->figures, &y->figures);
 
-	return order ? order : strcmp(x->name, y->name);
+	order = order ? order : strcmp(x->name, y->name);
+	if (order || !x->function || !y->function)
+		return order;
+	return shares_compare_functions(query->shares, x->function, y->function);
 }
 
 static uint64_t path_cnt(const struct row *row)
