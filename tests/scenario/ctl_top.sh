@@ -27,12 +27,16 @@ sees() {
 }
 press() { screen send-keys "$@"; }
 
-# A window that a clock wrote which was a day ahead hides none of those of now.
+# A window that a clock wrote which was a day ahead hides none of those of now, and is not one of them.
 "$known" "$dir/ahead.db" now
 "$known" "$dir/ahead.db" now
 sqlite3 "$dir/ahead.db" 'UPDATE windows SET begin_ns = begin_ns + 86400000000000, end_ns = end_ns + 86400000000000 WHERE id = 1'
 run 0 --db "$dir/ahead.db" top
-grep -q ' 1200  alpha+0x1000' "$dir/got" || fail "top beside a window of tomorrow: $(cat "$dir/got")"
+grep -q ' 600  alpha+0x1000' "$dir/got" || fail "top beside a window of tomorrow: $(cat "$dir/got")"
+grep -q '1 window ends later than now' "$dir/said" || fail "top says nothing of a window of tomorrow"
+sqlite3 "$dir/ahead.db" 'UPDATE windows SET begin_ns = begin_ns + 86400000000000, end_ns = end_ns + 86400000000000 WHERE id = 2'
+run 0 --db "$dir/ahead.db" top
+grep -q ' 1200  alpha+0x1000' "$dir/got" || fail "top where all windows are of tomorrow: $(cat "$dir/got")"
 
 db=$dir/known.db
 "$known" "$db" now

@@ -8,13 +8,15 @@
 #include "../text/cleanup.h"
 #include "../text/span.h"
 #include "../text/text.h"
+#include "../view/future.h"
 #include "../view/view.h"
 #include "top_screen.h"
 
 #define DEFAULT_SPAN_NS (300 * CTL_NS_PER_S)
 #define DEFAULT_LIMIT   25
 
-static int64_t since_by_default(struct pathprof_store *store)
+/* The last minutes, whose end is also given: windows of a clock that was ahead are not now's. */
+static void select_last(struct pathprof_store *store, struct pathprof_filter *filter)
 {
 	char end[32], length[32];
 	bool past;
@@ -24,7 +26,9 @@ static int64_t since_by_default(struct pathprof_store *store)
 		ctl_note("the newest window ended at %s: this shows the %s up to then",
 			 text_time(end, sizeof(end), end_ns),
 			 text_duration(length, sizeof(length), DEFAULT_SPAN_NS));
-	return end_ns - DEFAULT_SPAN_NS;
+	future_tell(store, filter);
+	filter->since_ns = end_ns - DEFAULT_SPAN_NS;
+	filter->until_ns = end_ns;
 }
 
 static int print_once(const struct ctl_options *options, const struct view *view,
@@ -39,7 +43,7 @@ static int print_once(const struct ctl_options *options, const struct view *view
 	struct pathprof_filter *filter = &settings.filter;
 
 	if (!filter->since_ns && !filter->until_ns && !filter->window)
-		filter->since_ns = since_by_default(store);
+		select_last(store, filter);
 	if (!options->limit_given)
 		filter->limit = DEFAULT_LIMIT;
 	return view_print(view, store, &settings, stdout);

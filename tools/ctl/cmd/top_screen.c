@@ -146,6 +146,7 @@ static void slide(struct top *top)
 		return;
 	top->end_ns = span_end_ns(top->query.store, length_ns, &top->is_past);
 	top->query.filter.since_ns = top->end_ns - length_ns;
+	top->query.filter.until_ns = top->end_ns;
 }
 
 static int take_newest(void *context, const struct pathprof_window_row *row)
@@ -449,10 +450,12 @@ static int show_graph(FILE *out, struct top *top, int64_t key, struct pathprof_e
 /* The user's selection, narrowed to a row's subject. The end of the span goes on sliding. */
 static void select_again(struct top *top)
 {
-	const int64_t since_ns = top->query.filter.since_ns;
+	const struct pathprof_filter *const shown = &top->query.filter;
+	const int64_t since_ns = shown->since_ns, until_ns = shown->until_ns;
 
 	top->query.filter = top->config->filter;
 	top->query.filter.since_ns = since_ns;
+	top->query.filter.until_ns = until_ns;
 	top_narrow_filter(&top->narrowing, &top->query.filter);
 }
 

@@ -9,8 +9,9 @@
 
 /*
  * When the last length_ns of a database end, CLOCK_REALTIME: when its newest window does, so that
- * a recording that is over shows the same at any time; now, where it has none, or where a clock
- * that was ahead wrote one that ends later. *ret_past: no window lies in the length_ns before now.
+ * a recording that is over shows the same at any time; now, where it has none. Windows that end
+ * later than now, which a clock wrote that was ahead, count only where there are no others.
+ * *ret_past: no window lies in the length_ns before now.
  */
 int64_t span_end_ns(struct pathprof_store *store, int64_t length_ns, bool *ret_past);
 
