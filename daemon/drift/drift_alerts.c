@@ -340,15 +340,54 @@ int pp_drift_read_alerts(struct pp_drift_alerts *alerts, struct pathprof_error *
 	return pathprof_store_alerts(alerts->common->store, take_alert, alerts, error);
 }
 
-static void forget_old(struct pp_drift_alert *alert, int64_t now_ns)
+static bool is_over(const struct pp_drift_alert *alert)
 {
-	struct pathprof_alert_state *s = &alert->state;
+	const struct pathprof_alert_state *s = &alert->state;
 
-	if (s->phase != PATHPROF_ALERT_QUIET || !s->fired_ns || s->resolved_ns <= 0 ||
-	    now_ns - s->resolved_ns < FORGET_NS)
-		return;
-	*s = (struct pathprof_alert_state){.seen_ns = s->seen_ns};
-	alert->changed = true;
+	return s->phase == PATHPROF_ALERT_QUIET && s->fired_ns && s->resolved_ns > 0;
+}
+
+static int by_time_over(const void *x, const void *y)
+{
+	const int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+
+	return (a > b) - (a < b);
+}
+
+/*
+ * Alerts that were over by this time are forgotten: those of 30 days ago, and the oldest of more
+ * than there is room for, since names of containers may be new in each window.
+ */
+static int64_t time_to_forget(const struct pp_drift_alerts *alerts, int64_t now_ns)
+{
+	int64_t *over = malloc((alerts->cnt + 1ul) * sizeof(*over)), time_ns = now_ns - FORGET_NS;
+	size_t cnt = 0;
+
+	for (uint32_t i = 0; over && i < alerts->cnt; i++)
+		if (is_over(alerts->list[i]))
+			over[cnt++] = alerts->list[i]->state.resolved_ns;
+	if (cnt > PP_DRIFT_OVER_MAX) {
+		qsort(over, cnt, sizeof(*over), by_time_over);
+		if (over[cnt - PP_DRIFT_OVER_MAX - 1] > time_ns)
+			time_ns = over[cnt - PP_DRIFT_OVER_MAX - 1];
+	}
+	free(over);
+	return time_ns;
+}
+
+static void forget_old(const struct pp_drift_alerts *alerts)
+{
+	int64_t time_ns = time_to_forget(alerts, alerts->common->end_ns);
+
+	for (uint32_t i = 0; i < alerts->cnt; i++) {
+		struct pp_drift_alert *alert = alerts->list[i];
+		struct pathprof_alert_state *s = &alert->state;
+
+		if (!is_over(alert) || s->resolved_ns > time_ns)
+			continue;
+		*s = (struct pathprof_alert_state){.seen_ns = s->seen_ns};
+		alert->changed = true;
+	}
 }
 
 void pp_drift_store_alerts(struct pp_drift_alerts *alerts)
@@ -363,10 +402,10 @@ void pp_drift_store_alerts(struct pp_drift_alerts *alerts)
 			      "out of memory");
 		return;
 	}
+	forget_old(alerts);
 	for (uint32_t i = 0; i < alerts->cnt; i++) {
-		struct pp_drift_alert *alert = alerts->list[i];
+		const struct pp_drift_alert *alert = alerts->list[i];
 
-		forget_old(alert, alerts->common->end_ns);
 		if (alert->changed && !alert->waiting)
 			rows[cnt++] = (struct pathprof_alert_row){
 				alert->rule,     alert->binary, alert->container,

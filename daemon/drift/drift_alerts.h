@@ -11,7 +11,8 @@
 #include "../shared/tell.h"
 #include "drift_common.h"
 
-#define PP_DRIFT_UNSTORED_MAX 256 /* messages whose rows could not be written yet */
+#define PP_DRIFT_UNSTORED_MAX 256  /* messages whose rows could not be written yet */
+#define PP_DRIFT_OVER_MAX     1024 /* alerts that fired and are over, the newest ones */
 
 /* A rule, as the configuration has it and as the state machine takes it. */
 struct pp_drift_rule {

@@ -295,6 +295,58 @@ static void test_rule_whose_baseline_is_not_there(void)
 	bench_release(&b);
 }
 
+/* ---------------------------------------------------------------- alerts that are over */
+
+#define OVER_CNT (PP_DRIFT_OVER_MAX + 10u)
+#define DAY_NS   INT64_C(86400000000000)
+
+struct over {
+	uint32_t cnt;
+	int64_t oldest_ns;
+};
+
+static int take_over(void *context, const struct pathprof_alert_row *row)
+{
+	struct over *over = context;
+
+	if (!over->cnt++ || row->state.resolved_ns < over->oldest_ns)
+		over->oldest_ns = row->state.resolved_ns;
+	return 0;
+}
+
+/* Each container fired once, some days ago, and never came back. */
+static void test_over_and_gone(void)
+{
+	struct pathprof_alert_row rows[OVER_CNT];
+	char containers[OVER_CNT][16];
+	struct pathprof_error error = {""};
+	struct over over = {0};
+	struct bench b;
+	int64_t over_ns;
+
+	bench_init(&b);
+	over_ns = b.now_ns - DAY_NS;
+	for (uint32_t i = 0; i < OVER_CNT; i++) {
+		snprintf(containers[i], sizeof(containers[i]), "job%u", i);
+		rows[i] = (struct pathprof_alert_row){"fast",
+						      "/bin/x",
+						      containers[i],
+						      "rolling",
+						      .state = {.fired_ns = over_ns + i,
+								.resolved_ns = over_ns + i + 1,
+								.since_ns = over_ns + i + 1,
+								.seen_ns = over_ns + i + 1},
+						      .json = "{}"};
+	}
+	CU_ASSERT_EQUAL(pathprof_store_set_alerts(b.store, rows, OVER_CNT, NULL, 0, &error), 0);
+	restart(&b);
+	windows(&b, 0, 2);
+	CU_ASSERT_EQUAL(pathprof_store_alerts(b.store, take_over, &over, &error), 0);
+	CU_ASSERT_EQUAL(over.cnt, PP_DRIFT_OVER_MAX);
+	CU_ASSERT_EQUAL(over.oldest_ns, rows[10].state.resolved_ns);
+	bench_release(&b);
+}
+
 static const struct unit_test tests[] = {
 	{"what is told names paths", test_message},
 	{"code that never ran before is told with a share of 0", test_message_of_new_code},
@@ -306,5 +358,6 @@ static const struct unit_test tests[] = {
 	{"a change that stays is told as a new normal", test_message_of_a_new_normal},
 	{"two rules of one cause are one message", test_one_cause_one_message},
 	{"a rule that was told of is over by its own figure", test_one_cause_two_metrics},
+	{"of alerts that are over the newest are kept", test_over_and_gone},
 };
 UNIT_SUITE(drift_told, tests)
