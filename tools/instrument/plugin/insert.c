@@ -256,14 +256,12 @@ static void put_edge(struct insertion *in, uint32_t e)
 		put_cut_call(in, e, call);
 		return;
 	}
+	if (closing == e)
+		return;
 	if (!pathprof_function_paths_cut_at(in->paths, e) && !step.value && !step.sets &&
 	    closing == PATHPROF_GRAPH_NONE)
 		return;
 	go_to_edge(in, edge);
-	if (closing == e) {
-		turns_put_one(in, in->turns->variable[e]);
-		return;
-	}
 	if (closing != PATHPROF_GRAPH_NONE)
 		put_turns(in, closing);
 	put_step(in, e);

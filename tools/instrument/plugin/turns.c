@@ -121,30 +121,42 @@ static LLVMValueRef number(const struct unit *u, uint64_t value)
 	return LLVMConstInt(u->i64, value, false);
 }
 
+/* Adds one at the beginning of the loop's header. */
+static void put_header(const struct insertion *in, uint32_t header, LLVMValueRef variable)
+{
+	LLVMBuilderRef b = in->unit->builder;
+	LLVMValueRef runs;
+
+	LLVMPositionBuilderBefore(b, shape_first_place(in->shape->pieces[header].block));
+	runs = LLVMBuildLoad2(b, in->unit->i64, variable, "");
+	LLVMBuildStore(b, LLVMBuildAdd(b, runs, number(in->unit, 1), ""), variable);
+}
+
 void turns_put_variables(const struct turns *turns, const struct insertion *in)
 {
 	LLVMBuilderRef b = in->unit->builder;
 
 	for (uint32_t l = 0; l < in->flow->loop_cnt; l++) {
-		LLVMValueRef variable;
+		uint32_t closing = turns->closing[l];
 
-		if (turns->closing[l] == PATHPROF_GRAPH_NONE)
+		if (closing == PATHPROF_GRAPH_NONE)
 			continue;
-		variable = LLVMBuildAlloca(b, in->unit->i64, "");
-		LLVMBuildStore(b, number(in->unit, 0), variable);
-		turns->variable[turns->closing[l]] = variable;
+		turns->variable[closing] = LLVMBuildAlloca(b, in->unit->i64, "");
+		LLVMBuildStore(b, number(in->unit, 0), turns->variable[closing]);
 	}
+	for (uint32_t l = 0; l < in->flow->loop_cnt; l++)
+		if (turns->closing[l] != PATHPROF_GRAPH_NONE)
+			put_header(in, in->flow->loops[l].header,
+				   turns->variable[turns->closing[l]]);
 }
 
-void turns_put_one(const struct insertion *in, LLVMValueRef variable)
+/* RUNS: of the header. */
+enum { FIRST, OTHERS, RUNS, ARGUMENTS };
+
+static LLVMValueRef put_any(struct unit *u, LLVMValueRef runs)
 {
-	LLVMBuilderRef b = in->unit->builder;
-	LLVMValueRef turns = LLVMBuildLoad2(b, in->unit->i64, variable, "");
-
-	LLVMBuildStore(b, LLVMBuildAdd(b, turns, number(in->unit, 1), ""), variable);
+	return LLVMBuildICmp(u->builder, LLVMIntUGT, runs, number(u, 1), "");
 }
-
-enum { FIRST, OTHERS, TURNS, ARGUMENTS };
 
 static LLVMTypeRef turns_type(const struct unit *u)
 {
@@ -158,14 +170,14 @@ static void fill(struct unit *u, LLVMValueRef function)
 	LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(u->context, function, "");
 	LLVMBasicBlockRef some = LLVMAppendBasicBlockInContext(u->context, function, "");
 	LLVMBasicBlockRef end = LLVMAppendBasicBlockInContext(u->context, function, "");
-	LLVMValueRef turns = LLVMGetParam(function, TURNS);
+	LLVMValueRef runs = LLVMGetParam(function, RUNS);
 	LLVMBuilderRef b = u->builder;
 
 	LLVMPositionBuilderAtEnd(b, entry);
-	LLVMBuildCondBr(b, LLVMBuildIsNotNull(b, turns, ""), some, end);
+	LLVMBuildCondBr(b, put_any(u, runs), some, end);
 	LLVMPositionBuilderAtEnd(b, some);
 	put_increment(u, LLVMGetParam(function, FIRST));
-	put_addition(u, LLVMGetParam(function, OTHERS), LLVMBuildSub(b, turns, number(u, 1), ""));
+	put_addition(u, LLVMGetParam(function, OTHERS), LLVMBuildSub(b, runs, number(u, 2), ""));
 	LLVMBuildBr(b, end);
 	LLVMPositionBuilderAtEnd(b, end);
 	LLVMBuildRetVoid(b);
@@ -175,12 +187,12 @@ LLVMValueRef turns_put_counts(const struct insertion *in, LLVMValueRef variable,
 			      LLVMValueRef others)
 {
 	struct unit *u = in->unit;
-	LLVMValueRef turns = LLVMBuildLoad2(u->builder, u->i64, variable, "");
-	LLVMValueRef arguments[ARGUMENTS] = {first, others, turns};
+	LLVMValueRef runs = LLVMBuildLoad2(u->builder, u->i64, variable, "");
+	LLVMValueRef arguments[ARGUMENTS] = {first, others, runs};
 
 	if (!u->counts_turns)
 		u->counts_turns = make_inlined(u, TURNS_FUNCTION, turns_type(u), fill);
 	LLVMBuildCall2(u->builder, turns_type(u), u->counts_turns, arguments, ARGUMENTS, "");
 	LLVMBuildStore(u->builder, number(u, 0), variable);
-	return LLVMBuildIsNotNull(u->builder, turns, "");
+	return put_any(u, runs);
 }
