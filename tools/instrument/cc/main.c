@@ -523,7 +523,7 @@ static int build_whole(struct invocation *in)
 {
 	const char *const compiling[] = {in->plugin, NULL};
 	struct whole_command command = {in->arguments, in->is_input, in->asks_library, 0,
-					compiling};
+					compiling,     in->is_static};
 	char *directory;
 	int status;
 
@@ -534,7 +534,6 @@ static int build_whole(struct invocation *in)
 		return whole_run(in->arguments);
 	}
 	command.cnt = in->cnt;
-	command.is_static = in->is_static;
 	directory = whole_compile(&command);
 	in->cnt = command.cnt;
 	add_linking(in);
