@@ -23,6 +23,7 @@
 #define KERNEL_START (1ull << 63)
 /* Slices of events that one question may take besides. */
 #define SLICES_MORE 4
+#define DEPTH_MAX   64 /* of ancestors */
 
 /* ---------------------------------------------------------------- life */
 
@@ -431,22 +432,33 @@ static struct pp_image *image_at(struct pp_track *track, pid_t pid, uint64_t tim
 	return newest;
 }
 
+static bool descends(pid_t pid, pid_t ancestor)
+{
+	struct pp_stat stat;
+
+	for (int depth = 0; pid > 0 && pid != ancestor && depth < DEPTH_MAX; depth++)
+		pid = pp_proc_stat(pid, &stat) ? 0 : stat.ppid;
+	return pid == ancestor;
+}
+
+/* By /proc; each sample of a clock that sees all programs asks. */
+static bool is_seen_to_descend(struct pp_track *track, pid_t pid)
+{
+	struct pp_view *view = &track->views[(uint32_t)pid % PP_VIEW_CNT];
+	uint64_t now_ns = pp_monotonic_ns();
+
+	if (view->pid != pid || now_ns >= view->until_ns)
+		*view = (struct pp_view){pid, descends(pid, track->config.only_pid),
+					 now_ns + PP_VIEW_NS};
+	return view->is_in;
+}
+
 bool pp_track_in_view(struct pp_track *track, pid_t pid)
 {
-	pid_t *pids;
-	size_t cnt;
-	bool found = false;
-
 	if (!track->config.only_pid || pid == track->config.only_pid)
 		return true;
-	if (track->perf)
-		return pp_images_newest(&track->images, pid) != NULL;
-	if (pp_proc_pids(track->config.only_pid, &pids, &cnt) < 0)
-		return false;
-	for (size_t i = 0; i < cnt && !found; i++)
-		found = pids[i] == pid;
-	free(pids);
-	return found;
+	return track->perf ? pp_images_newest(&track->images, pid) != NULL
+			   : is_seen_to_descend(track, pid);
 }
 
 const struct pp_track_process *pp_track_process_at(struct pp_track *track, pid_t pid,

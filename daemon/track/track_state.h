@@ -44,10 +44,21 @@
 #define PP_SCAN_MOST_NS  100000000ull
 #define PP_SCAN_REST     100
 
+/* Without perf: so many answers whether a process is in view are kept, for so long. */
+#define PP_VIEW_CNT 256
+#define PP_VIEW_NS  1000000000ull
+
+struct pp_view {
+	pid_t pid;
+	bool is_in;
+	uint64_t until_ns;
+};
+
 struct pp_track {
 	struct pp_track_config config;
 	struct pathprof_mapped_files files;
 	struct pp_images images;
+	struct pp_view views[PP_VIEW_CNT];
 	struct pp_reader *reader;
 	uint64_t reader_paid_ns; /* CPU time of it that was paid for */
 	struct pp_idents *idents;

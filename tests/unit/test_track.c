@@ -95,6 +95,39 @@ static void be_two(int in, int out, const char *argument)
 		pause();
 }
 
+static uint64_t cpu_ns(void)
+{
+	return pp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* Without perf: the clock of a recording asks about each sample of the whole machine. */
+static void test_view(void)
+{
+	struct child child = start(be_two, NULL);
+	pid_t member = (pid_t)hear(&child), *pids = NULL;
+	struct pp_track *track = new_track(true, child.pid);
+	uint64_t begin_ns, asked_ns, listed_ns;
+	size_t cnt;
+
+	CU_ASSERT_TRUE(pp_track_in_view(track, child.pid));
+	CU_ASSERT_TRUE(pp_track_in_view(track, member));
+	CU_ASSERT_FALSE(pp_track_in_view(track, 0x3fffff0));
+	begin_ns = cpu_ns();
+	for (int i = 0; i < 20; i++)
+		CU_ASSERT_FALSE(pp_track_in_view(track, getpid()));
+	asked_ns = cpu_ns() - begin_ns;
+	begin_ns = cpu_ns();
+	for (int i = 0; i < 20; i++) {
+		CU_ASSERT_EQUAL(pp_proc_pids(child.pid, &pids, &cnt), 0);
+		free(pids);
+	}
+	listed_ns = cpu_ns() - begin_ns;
+	/* no look at each process there is */
+	CU_ASSERT_TRUE(asked_ns < listed_ns / 2);
+	finish(&child);
+	pp_track_free(track);
+}
+
 /* After a loss each process of the tree is found in the end, whoever rests and whatever it takes.
  */
 static void test_tree_is_found(void)
@@ -406,6 +439,7 @@ static void test_no_such_process(void)
 static const struct unit_test tests[] = {
 	{"the own process resolves, with perf and without", test_self},
 	{"the vDSO is named and identified", test_vdso},
+	{"who is in view is told without a look at all processes", test_view},
 	{"a tree is found whole after a loss", test_tree_is_found},
 	{"a tree is looked through again after a pause", test_tree_after_a_pause},
 	{"a program without room for its name keeps its libraries", test_no_room_for_names},
