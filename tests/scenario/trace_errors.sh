@@ -139,6 +139,50 @@ else
 	not_ok trace_errors_nothing_left "process ${child:-unknown} is still there"
 fi
 
+# What the program forked ends when nobody can take what it does.
+"$tracer" -q -o trace -- sh -c '(echo $$ >left; while :; do :; done) & wait' >out 2>err &
+victim=$!
+for _ in $(seq 2400); do
+	[ -s left ] && [ -s trace ] && [ "$(stat -c %s trace)" -gt 20000 ] && break
+	sleep 0.05
+done
+child=$(pgrep -P $victim | head -1)
+left=$(pgrep -P "${child:-none}" | head -1)
+kill -KILL $victim
+wait $victim 2>/dev/null
+for _ in $(seq 2400); do
+	[ -z "$left" ] || [ ! -e "/proc/$left/exe" ] && break
+	sleep 0.05
+done
+if [ -n "$left" ] && [ ! -e "/proc/$left/exe" ]; then
+	ok trace_errors_none_left
+else
+	not_ok trace_errors_none_left "process ${left:-unknown} is still there"
+	[ -z "$left" ] || kill -KILL "$left"
+fi
+
+# A signal goes to those that the program left behind when it ended.
+"$tracer" -q -o trace -- sh -c '(while sleep 0.2; do :; done) & exit 4' >out 2>err &
+victim=$!
+for _ in $(seq 2400); do
+	child=$(pgrep -P $victim)
+	[ -n "$child" ] && break
+	sleep 0.05
+done
+for _ in $(seq 2400); do
+	[ -e "/proc/$child" ] || break
+	sleep 0.05
+done
+for _ in $(seq 1200); do
+	kill -TERM $victim
+	sleep 0.05
+	[ -e "/proc/$victim/exe" ] || break
+done
+kill -KILL $victim 2>/dev/null
+wait $victim 2>/dev/null
+status=$?
+traces signal_for_the_rest 4 500 1
+
 # The first process of another pid namespace is number 1 there, which is somebody else's here.
 if unshare --pid --fork true 2>/dev/null; then
 	status=0

@@ -396,9 +396,9 @@ bool trace_collect_alive(const struct trace_collector *collector)
 	return false;
 }
 
-void trace_collect_kill(const struct trace_collector *collector)
+void trace_collect_signal(const struct trace_collector *collector, int signal)
 {
 	for (uint32_t i = 0; i < TRACE_PROCESS_CNT; i++)
 		if (process_used(&collector->share->processes[i]) && collector->pidfds[i] >= 0)
-			syscall(SYS_pidfd_send_signal, collector->pidfds[i], SIGKILL, NULL, 0);
+			syscall(SYS_pidfd_send_signal, collector->pidfds[i], signal, NULL, 0);
 }

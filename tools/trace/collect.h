@@ -53,7 +53,7 @@ int trace_collect(struct trace_collector *collector);
 int trace_collect_rest(struct trace_collector *collector);
 /* Whether a process other than those that executed something else still runs. */
 bool trace_collect_alive(const struct trace_collector *collector);
-/* Sends SIGKILL to every traced process. */
-void trace_collect_kill(const struct trace_collector *collector);
+/* Sends a signal to every traced process. */
+void trace_collect_signal(const struct trace_collector *collector, int signal);
 
 #endif

@@ -48,13 +48,14 @@ struct session {
 	struct trace_collector collector;
 	pid_t pid;
 	int status; /* of waitpid */
-	bool exited, killed;
+	bool exited;
 	uint64_t begin_ns, said_ns;
 };
 
 /* For the signal handlers. */
 static struct trace_share *ringing;
-static volatile sig_atomic_t traced_pid;
+static volatile sig_atomic_t traced_pid;  /* 0: the program has ended */
+static volatile sig_atomic_t left_signal; /* for those that it left behind; 0: none */
 
 static void complain(const char *text)
 {
@@ -63,7 +64,7 @@ static void complain(const char *text)
 
 /* ---------------------------------------------------------------- signals */
 
-static void on_child(int signal)
+static void ring(void)
 {
 	int saved = errno;
 
@@ -72,11 +73,27 @@ static void on_child(int signal)
 	errno = saved;
 }
 
+static void on_child(int signal)
+{
+	ring();
+}
+
+/* The terminal sends such a signal to the program as well. */
+static void on_terminal(int signal)
+{
+	if (traced_pid > 0)
+		return;
+	left_signal = signal;
+	ring();
+}
+
 /* Passes a signal that would end us on to the program, so that the trace is completed. */
 static void on_end(int signal)
 {
 	if (traced_pid > 0)
 		kill(traced_pid, signal);
+	else
+		on_terminal(signal);
 }
 
 static void handle(int signal, void (*handler)(int))
@@ -94,9 +111,8 @@ static void handle_signals(struct session *session)
 	handle(SIGCHLD, on_child);
 	handle(SIGTERM, on_end);
 	handle(SIGHUP, on_end);
-	/* The terminal sends these to the program as well. */
-	handle(SIGINT, SIG_IGN);
-	handle(SIGQUIT, SIG_IGN);
+	handle(SIGINT, on_terminal);
+	handle(SIGQUIT, on_terminal);
 }
 
 /* ---------------------------------------------------------------- setting up */
@@ -263,10 +279,20 @@ static int start(struct session *session, struct pathprof_error *error)
 
 static void kill_all(struct session *session)
 {
-	session->killed = true;
-	trace_collect_kill(&session->collector);
+	trace_collect_signal(&session->collector, SIGKILL);
 	if (!session->exited)
 		kill(session->pid, SIGKILL);
+}
+
+/* Passes on a signal that came when the program had ended. */
+static void end_left(struct session *session)
+{
+	int signal = left_signal;
+
+	if (!signal)
+		return;
+	left_signal = 0;
+	trace_collect_signal(&session->collector, signal);
 }
 
 static void say_progress(struct session *session)
@@ -312,6 +338,7 @@ static int collect(struct session *session)
 		/* each time again, since processes forked meanwhile were not known before */
 		if (__atomic_load_n(&session->share->cut, __ATOMIC_ACQUIRE))
 			kill_all(session);
+		end_left(session);
 		if (session->exited && !trace_collect_alive(&session->collector))
 			break;
 		say_progress(session);

@@ -48,9 +48,9 @@ void process_define(uint32_t type, const void *record, uint32_t len_bytes, const
 		    uint32_t name_bytes);
 void process_executing(const char *name);
 void process_not_executing(void);
-/* Waits until a futex word changes, for a limited time. Returns false if the tracer is gone or
- * wants no more. */
-bool process_wait(uint32_t *seq, uint32_t seen);
+/* Waits until a futex word changes, for a limited time. Kills the process if the tracer is gone or
+ * wants no more: nobody would record what it does. */
+void process_wait(uint32_t *seq, uint32_t seen);
 void process_ring_bell(void);
 
 /* block.c. NULL: no memory. Under plugin_lock(). */

@@ -101,26 +101,25 @@ static bool tracer_gone(void)
 	return kill((pid_t)plugin_share->tracer_pid, 0) < 0 && errno == ESRCH;
 }
 
-bool process_wait(uint32_t *seq, uint32_t seen)
+void process_wait(uint32_t *seq, uint32_t seen)
 {
 	const struct timespec timeout = {.tv_nsec = 200 * 1000 * 1000};
 
 	process_ring_bell();
-	if (syscall(SYS_futex, seq, FUTEX_WAIT, seen, &timeout, NULL, 0) == 0)
-		return true;
-	return errno != ETIMEDOUT || !tracer_gone();
+	if (syscall(SYS_futex, seq, FUTEX_WAIT, seen, &timeout, NULL, 0) < 0 &&
+	    errno == ETIMEDOUT && tracer_gone())
+		kill(getpid(), SIGKILL);
 }
 
-static bool wait_for_room(uint64_t bytes)
+static void wait_for_room(uint64_t bytes)
 {
 	for (;;) {
 		uint32_t seen = __atomic_load_n(&self->taken_seq, __ATOMIC_ACQUIRE);
 		uint64_t taken = __atomic_load_n(&self->taken_bytes, __ATOMIC_ACQUIRE);
 
 		if (self->written_bytes + bytes - taken <= TRACE_RING_BYTES)
-			return true;
-		if (!process_wait(&self->taken_seq, seen))
-			return false;
+			return;
+		process_wait(&self->taken_seq, seen);
 	}
 }
 
@@ -146,8 +145,9 @@ void process_define(uint32_t type, const void *record, uint32_t len_bytes, const
 	uint64_t bytes = sizeof(head) + ((head.len_bytes + 7u) & ~7u);
 	uint64_t at;
 
-	if (!self || head.len_bytes > TRACE_DEFINITION_MAX || !wait_for_room(bytes))
+	if (!self || head.len_bytes > TRACE_DEFINITION_MAX)
 		return;
+	wait_for_room(bytes);
 	at = copy_in(self->written_bytes, &head, sizeof(head));
 	at = copy_in(at, record, len_bytes);
 	copy_in(at, name, name_bytes);

@@ -44,8 +44,7 @@ static void mute(struct recorder *r)
 	r->pause_at = 0;
 }
 
-/* false: the tracer is gone. */
-static bool wait_for_room(const struct recorder *r)
+static void wait_for_room(const struct recorder *r)
 {
 	struct trace_slot *slot = r->slot;
 
@@ -54,9 +53,8 @@ static bool wait_for_room(const struct recorder *r)
 		uint64_t taken = __atomic_load_n(&slot->taken_cnt, __ATOMIC_ACQUIRE);
 
 		if (r->word_cnt + GRANT_WORDS + 2 * RECORD_MAX - taken <= TRACE_RING_WORDS)
-			return true;
-		if (!process_wait(&slot->taken_seq, seen))
-			return false;
+			return;
+		process_wait(&slot->taken_seq, seen);
 	}
 }
 
@@ -111,10 +109,7 @@ static bool grant(struct recorder *r)
 	uint64_t budget = take_budget(wanted_words(r));
 	uint64_t before = r->word_cnt / TRACE_CHUNK_WORDS;
 
-	if (!wait_for_room(r)) {
-		mute(r);
-		return false;
-	}
+	wait_for_room(r);
 	if (!budget)
 		return cut(r);
 	r->pause_at = r->word_cnt + budget;
