@@ -645,6 +645,62 @@ static void test_equal_counts_have_one_order(void)
 	pathprof_store_free(b);
 }
 
+/* Counts that only a damaged or hostile profile has. */
+static void add_largest(struct pathprof_store *store)
+{
+	const struct pathprof_build_id id = world_binary_id(0);
+	struct pathprof_process process = world_process(0);
+	struct pathprof_profile p;
+
+	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&p, 1 << 20), 0);
+	p.begin_ns = 1;
+	p.end_ns = 2;
+	p.basis = PATHPROF_BASIS_BRANCHES;
+	process.binary = pathprof_profile_binary(&p, &id, world_binary_name(0));
+	pathprof_profile_process(&p, &process);
+	pathprof_profile_add_path(&p,
+				  &(struct pathprof_path_count){.samples = INT64_MAX, .weight = 1});
+	pathprof_profile_add_edge(&p, &(struct pathprof_edge_count){.count = INT64_MAX});
+	pathprof_profile_add_clock(&p, &(struct pathprof_clock_count){.samples = INT64_MAX});
+	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, NULL, NULL), 0);
+	pathprof_profile_release(&p);
+}
+
+static int sum_path(void *context, const struct pathprof_path_row *row)
+{
+	*(uint64_t *)context += row->samples;
+	return 0;
+}
+
+static int sum_edge(void *context, const struct pathprof_edge_row *row)
+{
+	*(uint64_t *)context += row->count;
+	return 0;
+}
+
+static int sum_clock(void *context, const struct pathprof_clock_row *row)
+{
+	*(uint64_t *)context += row->samples;
+	return 0;
+}
+
+static void test_sums_end(void)
+{
+	struct pathprof_store *store =
+		world_open(world_file(unit_tmpdir(), "large.db"), PATHPROF_STORE_WRITE);
+	uint64_t paths = 0, edges = 0, clocks = 0;
+
+	add_largest(store);
+	add_largest(store);
+	CU_ASSERT_EQUAL(pathprof_store_paths(store, NULL, sum_path, &paths, NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_store_edges(store, NULL, sum_edge, &edges, NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_store_clocks(store, NULL, sum_clock, &clocks, NULL), 0);
+	CU_ASSERT_EQUAL(paths, INT64_MAX);
+	CU_ASSERT_EQUAL(edges, INT64_MAX);
+	CU_ASSERT_EQUAL(clocks, INT64_MAX);
+	pathprof_store_free(store);
+}
+
 struct listed {
 	int64_t ids[4];
 	size_t cnt;
@@ -819,6 +875,7 @@ static const struct unit_test tests[] = {
 	{"a planted fault is seen", test_planted_fault},
 	{"a limit does not change shares", test_limit_keeps_shares},
 	{"rows of equal counts have one order in all stores", test_equal_counts_have_one_order},
+	{"sums of counts end at 2^63 - 1", test_sums_end},
 	{"a window of the future is not the newest", test_windows_of_the_future},
 	{"a callback can stop a query", test_callback_stops},
 	{"a window that cannot be written leaves nothing behind", test_bad_window_leaves_nothing},

@@ -151,6 +151,11 @@ static inline void pp_store_forget_ids(struct pathprof_store *store)
 
 /* The errno of what SQLite said last, and its text behind what was being done. */
 int pp_sql_fail(struct pathprof_store *store, struct pathprof_error *error, const char *doing);
+/*
+ * Lets sum() end at 2^63 - 1. SQLite's own fails beyond, and the whole query with it: one host's
+ * impossible counts would hide those of all others. Takes integers alone, anything else makes NULL.
+ */
+int pp_sql_bound_sums(struct pathprof_store *store, struct pathprof_error *error);
 /* -EROFS with a line when the store was opened for reading. */
 int pp_sql_writable(struct pathprof_store *store, struct pathprof_error *error);
 /* One or more statements without rows. */

@@ -308,6 +308,43 @@ int pp_sql_writable(struct pathprof_store *store, struct pathprof_error *error)
 	return pathprof_fail(error, -EROFS, "%s: opened for reading only", store->file);
 }
 
+/* ---------------------------------------------------------------- sums */
+
+struct sum {
+	int64_t sum;
+	bool is_known, is_bad; /* has an integer; has something else */
+};
+
+static void add_to_sum(sqlite3_context *context, int cnt, sqlite3_value **values)
+{
+	struct sum *sum = sqlite3_aggregate_context(context, sizeof(*sum));
+	int type = sqlite3_value_type(values[0]);
+	int64_t value = sqlite3_value_int64(values[0]);
+
+	if (!sum || type == SQLITE_NULL)
+		return;
+	sum->is_known = true;
+	sum->is_bad |= type != SQLITE_INTEGER;
+	if (__builtin_add_overflow(sum->sum, value, &sum->sum))
+		sum->sum = value > 0 ? INT64_MAX : INT64_MIN;
+}
+
+static void end_sum(sqlite3_context *context)
+{
+	const struct sum *sum = sqlite3_aggregate_context(context, 0);
+
+	if (sum && sum->is_known && !sum->is_bad)
+		sqlite3_result_int64(context, sum->sum);
+}
+
+int pp_sql_bound_sums(struct pathprof_store *store, struct pathprof_error *error)
+{
+	if (sqlite3_create_function(store->db, "sum", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
+				    NULL, add_to_sum, end_sum) == SQLITE_OK)
+		return 0;
+	return pp_sql_fail(store, error, "cannot configure SQLite");
+}
+
 /* ---------------------------------------------------------------- statements */
 
 int pp_sql_exec(struct pathprof_store *store, const char *sql, struct pathprof_error *error)

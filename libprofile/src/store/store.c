@@ -111,7 +111,8 @@ static int harden(struct pathprof_store *store, struct pathprof_error *error)
 	sqlite3_limit(store->db, SQLITE_LIMIT_SQL_LENGTH, SQL_MAX_BYTES);
 	sqlite3_limit(store->db, SQLITE_LIMIT_ATTACHED, 0);
 	sqlite3_busy_timeout(store->db, PP_BUSY_MS);
-	return pp_sql_exec(store, "PRAGMA cell_size_check=ON", error);
+	int r = pp_sql_bound_sums(store, error);
+	return r ? r : pp_sql_exec(store, "PRAGMA cell_size_check=ON", error);
 }
 
 int pp_store_connect(struct pathprof_store *store, const char *name, int flags,
