@@ -313,7 +313,12 @@ static void test_tables(void)
 	CU_ASSERT_EQUAL(code_of(WITH(CLOCKS, COLUMN(3, 2), 0, 0, COLUMN(4, 18), 0x80, 0x80, 0x80,
 				     0x80, 0x80, 0x80, 0x80, 0x80, 0x40, 0x80, 0x80, 0x80, 0x80,
 				     0x80, 0x80, 0x80, 0x80, 0x40),
-				"2^63"),
+				"clock samples"),
+			-EBADMSG);
+	/* 2^41: not even a sum of them may overflow */
+	CU_ASSERT_EQUAL(code_of(WITH(CLOCKS, COLUMN(3, 1), 0, COLUMN(4, 6), 0x80, 0x80, 0x80, 0x80,
+				     0x80, 0x40),
+				"clock samples"),
 			-EBADMSG);
 }
 

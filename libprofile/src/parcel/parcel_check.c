@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define COUNT_MAX       ((uint64_t)INT64_MAX)
+#define CLOCK_MAX       (1ull << 40) /* clock samples: a million CPUs at 1 kHz have a third of it */
 #define PATH_LENGTH_MAX 32
 #define SLOT_MAX        (INT64_MAX / 1000000000 - PATHPROF_PARCEL_SLOT_S)
 
@@ -160,7 +161,9 @@ static int check_clock(struct check *c, const struct pathprof_clock_count *clock
 		return refuse(c, "a place in no file");
 	if (clock->binary != PATHPROF_NO_INDEX && clock->binary >= c->profile->binary_cnt)
 		return refuse(c, "a place's binary is not in it");
-	return adds_up(c, clock->samples) ? 0 : refuse(c, "samples add up to 2^63 or more");
+	if (!adds_up(c, clock->samples) || c->sum > CLOCK_MAX)
+		return refuse(c, "clock samples add up to more than five minutes can have");
+	return 0;
 }
 
 static int check_counts(struct check *c)
