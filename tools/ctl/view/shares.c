@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * TIME and RUNS of a selection: see shares.h. Functions are found by a table, binaries, of which
- * there are few, by a search.
+ * TIME and RUNS of a selection: see shares.h. Functions and binaries are found by a table: of
+ * generated code each process has a binary of its own.
  */
 #include "shares.h"
 
@@ -21,28 +21,44 @@ static const struct pathprof_share unknown = {NAN, NAN, NAN};
 
 /* ---------------------------------------------------------------- binaries */
 
+static uint64_t hash_of_id(const struct pathprof_build_id *id)
+{
+	uint64_t hash = id->kind;
+
+	for (size_t i = 0; i < id->len_bytes; i++)
+		hash = pp_hash_mix(hash, id->bytes[i]);
+	return hash;
+}
+
+static uint32_t find_binary(const struct shares *shares, const struct pathprof_build_id *id)
+{
+	return pp_table_find(&shares->index->binaries, hash_of_id(id), i,
+			     pathprof_build_id_equal(&shares->binaries[i].id, id));
+}
+
 static uint32_t get_binary(struct shares *shares, const struct pathprof_build_id *id,
 			   const char *name)
 {
-	size_t at = shares->binary_cnt;
+	uint32_t number = find_binary(shares, id);
 
-	while (at-- > 0)
-		if (pathprof_build_id_equal(&shares->binaries[at].id, id))
-			return (uint32_t)at;
-	at = shares->binary_cnt;
-	shares->binaries = ctl_realloc(shares->binaries, at, at + 1, sizeof(*shares->binaries));
-	shares->binaries[at].id = *id;
-	shares->binaries[at].name = ctl_strdup(name ? name : "");
-	return (uint32_t)shares->binary_cnt++;
+	if (number != PP_TABLE_NONE)
+		return number;
+	number = (uint32_t)shares->binary_cnt;
+	ctl_grow(&shares->binaries, shares->binary_cnt, &shares->index->binary_room);
+	shares->binaries[shares->binary_cnt++] =
+		(struct shares_binary){.id = *id, .name = ctl_strdup(name ? name : "")};
+	if (pp_table_add(&shares->index->binaries, hash_of_id(id), i,
+			 hash_of_id(&shares->binaries[i].id)) < 0)
+		ctl_no_memory();
+	return number;
 }
 
 const struct shares_binary *shares_find_binary(const struct shares *shares,
 					       const struct pathprof_build_id *id)
 {
-	for (size_t i = 0; i < shares->binary_cnt; i++)
-		if (pathprof_build_id_equal(&shares->binaries[i].id, id))
-			return &shares->binaries[i];
-	return NULL;
+	uint32_t number = find_binary(shares, id);
+
+	return number == PP_TABLE_NONE ? NULL : &shares->binaries[number];
 }
 
 /* ---------------------------------------------------------------- functions */
@@ -124,27 +140,43 @@ static int take_path(void *context, const struct pathprof_path_row *row)
 }
 
 /* Names are looked up a binary at a time. */
-static void names_ahead(const struct shares_index *index)
+static void names_ahead(const struct shares_index *index, const struct shares_clock *places,
+			size_t cnt)
 {
 	const struct shares *shares = index->shares;
-	_cleanup_free_ uint64_t *starts = ctl_alloc((shares->path_cnt + 1) * sizeof(*starts));
+	_cleanup_free_ uint64_t *sorted = ctl_alloc((cnt + 1) * sizeof(*sorted));
+	_cleanup_free_ size_t *ends = ctl_alloc((shares->binary_cnt + 1) * sizeof(*ends));
 
-	for (size_t b = 0; b < shares->binary_cnt; b++) {
-		size_t cnt = 0;
-
-		for (size_t i = 0; i < shares->path_cnt; i++)
-			if (shares->paths[i].function == b)
-				starts[cnt++] = shares->paths[i].row.start;
+	memset(ends, 0, (shares->binary_cnt + 1) * sizeof(*ends));
+	for (size_t i = 0; i < cnt; i++)
+		ends[places[i].binary + 1]++;
+	for (size_t b = 0; b < shares->binary_cnt; b++)
+		ends[b + 1] += ends[b];
+	/* Each binary's end moves from where its places begin to where they end. */
+	for (size_t i = 0; i < cnt; i++)
+		sorted[ends[places[i].binary]++] = places[i].place;
+	for (size_t b = 0, first = 0; b < shares->binary_cnt; first = ends[b++])
 		symbols_ahead(index->symbols, &shares->binaries[b].id, shares->binaries[b].name,
-			      starts, cnt);
-	}
+			      sorted + first, ends[b] - first);
+}
+
+static void path_names_ahead(const struct shares_index *index)
+{
+	const struct shares *shares = index->shares;
+	_cleanup_free_ struct shares_clock *starts =
+		ctl_alloc((shares->path_cnt + 1) * sizeof(*starts));
+
+	for (size_t i = 0; i < shares->path_cnt; i++)
+		starts[i] = (struct shares_clock){.binary = shares->paths[i].function,
+						  .place = shares->paths[i].row.start};
+	names_ahead(index, starts, shares->path_cnt);
 }
 
 static void take_functions(struct shares_index *index)
 {
 	struct shares *shares = index->shares;
 
-	names_ahead(index);
+	path_names_ahead(index);
 	for (size_t i = 0; i < shares->path_cnt; i++) {
 		struct shares_path *path = &shares->paths[i];
 		uint32_t binary = path->function;
@@ -182,22 +214,6 @@ static int take_clock(void *context, const struct pathprof_clock_row *row)
 	return 0;
 }
 
-static void clock_names_ahead(const struct shares_index *index)
-{
-	const struct shares *shares = index->shares;
-	_cleanup_free_ uint64_t *places = ctl_alloc((index->clock_cnt + 1) * sizeof(*places));
-
-	for (size_t b = 0; b < shares->binary_cnt; b++) {
-		size_t cnt = 0;
-
-		for (size_t i = 0; i < index->clock_cnt; i++)
-			if (index->clocks[i].binary == b)
-				places[cnt++] = index->clocks[i].place;
-		symbols_ahead(index->symbols, &shares->binaries[b].id, shares->binaries[b].name,
-			      places, cnt);
-	}
-}
-
 /* Adds the function when it is new, which may move all functions. */
 static uint32_t function_stratum(struct shares_index *index, size_t binary,
 				 const struct symbol *symbol)
@@ -211,7 +227,7 @@ static void take_clocks(struct shares_index *index)
 {
 	struct shares *shares = index->shares;
 
-	clock_names_ahead(index);
+	names_ahead(index, index->clocks, index->clock_cnt);
 	for (size_t i = 0; i < index->clock_cnt; i++) {
 		const struct shares_clock *clock = &index->clocks[i];
 		const struct shares_binary *binary = &shares->binaries[clock->binary];
@@ -533,6 +549,7 @@ void shares_free(struct shares *shares)
 	free(shares->functions);
 	free(shares->paths);
 	pp_table_release(&shares->index->numbers);
+	pp_table_release(&shares->index->binaries);
 	free(shares->index->clocks);
 	free(shares->index->strata);
 	free(shares->index->inputs);

@@ -16,8 +16,8 @@ struct shares_clock {
 struct shares_index {
 	struct shares *shares;
 	struct symbols *symbols;
-	size_t path_room, function_room, stratum_room;
-	struct pp_table numbers; /* of functions */
+	size_t path_room, function_room, stratum_room, binary_room;
+	struct pp_table numbers, binaries; /* of functions, of binaries */
 
 	struct shares_clock *clocks;
 	size_t clock_cnt, clock_room;
