@@ -505,6 +505,71 @@ else
 	not_ok "a child lets go of a library that has no file" "status $status; $(head -n 1 said)"
 fi
 
+# A handler on another thread than the first forks in the middle of a count, and returns in the child.
+cat >interrupted.c <<'END'
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define FORKS 20
+static volatile unsigned int sink;
+static volatile sig_atomic_t is_child, forks, failures, has_begun;
+#define BIT(n) if (x >> (n) & 1) sink += (n); else sink ^= (n)
+__attribute__((noinline)) static void many(unsigned int x)
+{
+	BIT(0); BIT(1); BIT(2); BIT(3); BIT(4); BIT(5); BIT(6); BIT(7);
+	BIT(8); BIT(9); BIT(10); BIT(11); BIT(12); BIT(13); BIT(14);
+}
+static void on_signal(int signal)
+{
+	int status = 0;
+	pid_t child = is_child ? -1 : fork();
+
+	if (child < 0)
+		return;
+	is_child = child == 0;
+	if (child && (waitpid(child, &status, 0) != child || status))
+		failures++;
+	forks++;
+}
+static void *work(void *argument)
+{
+	for (unsigned int i = 0; !is_child && forks < FORKS; i++)
+		many(i * 2654435761u >> 7), has_begun = i > 100;
+	for (unsigned int i = 0; is_child && i < 200; i++)
+		many(i);
+	if (is_child)
+		_exit(0);
+	return argument;
+}
+int main(void)
+{
+	pthread_t thread;
+
+	signal(SIGUSR1, on_signal);
+	if (pthread_create(&thread, NULL, work, NULL))
+		return 2;
+	while (forks < FORKS) {
+		usleep(2000);
+		if (has_begun)
+			pthread_kill(thread, SIGUSR1);
+	}
+	pthread_join(thread, NULL);
+	return failures;
+}
+END
+"$cc" -w -O2 interrupted.c -o interrupted || { not_ok build "interrupted.c is not compiled"; exit 1; }
+rm -rf counts
+mkdir counts
+PATHPROF_DIR=counts timeout 100 ./interrupted
+status=$?
+each=$("$lab" counts --all counts/*.ppraw 2>/dev/null | awk -F '\t' '$2 == "many" { n += $4 } END { printf "%d\n", n }')
+if [ $status -eq 0 ] && [ "$each" -ge $((20 * 200)) ]; then
+	ok "fork() in the middle of a count"
+else
+	not_ok "fork() in the middle of a count" "status $status, $each counts"
+fi
+
 # ---------------------------------------------------------------- exceptions
 for mode in "-O2" "-O1 --pathprof-cut=calls" "-O2 --pathprof-late"; do
 	# shellcheck disable=SC2086 # a list of words

@@ -30,6 +30,7 @@
 static struct {
 	struct pathprof_counts_head *head;
 	uint64_t room;
+	uint64_t parents_bytes; /* up to here its parent's regions lie behind its own ones */
 	dev_t device;
 	ino_t inode;
 	int held;          /* the lock */
@@ -253,9 +254,10 @@ static int map(int fd)
 	void *at = NULL;
 
 	if (file.head)
-		return kernel_map(file.head, file.room, MAP_SHARED | MAP_FIXED, fd) ? 0 : -ENOMEM;
+		return kernel_map(file.head, file.room, MAP_SHARED | MAP_FIXED, fd, 0) ? 0
+										       : -ENOMEM;
 	for (uint64_t room = wanted_room(); !at && room >= ROOM_MIN; room /= 2) {
-		at = kernel_map(NULL, room, MAP_SHARED, fd);
+		at = kernel_map(NULL, room, MAP_SHARED, fd, 0);
 		file.room = room;
 	}
 	file.head = at;
@@ -332,6 +334,24 @@ bool counts_file_make(void)
 	return make();
 }
 
+/* Opens the file by its name, if that is still the same one. */
+static int open_by_name(void)
+{
+	struct stat identity = {0};
+	int fd = kernel_open(file.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	int r;
+
+	if (fd < 0)
+		return fd;
+	r = kernel_identify(fd, &identity);
+	if (r == 0 && (identity.st_dev != file.device || identity.st_ino != file.inode))
+		r = -ESTALE;
+	if (r == 0)
+		return fd;
+	kernel_close(fd);
+	return r;
+}
+
 /* If the child failed before it mapped its own file, the parent's is still mapped. */
 static void tell_parent(void)
 {
@@ -346,27 +366,49 @@ static void tell_parent(void)
 static void leave_parents_file(uint64_t used_bytes)
 {
 	if (kernel_map(file.head, used_bytes,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1))
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0))
 		file.head->used_bytes = PATHPROF_COUNTS_PAGE;
 	else
 		file.head = NULL;
 	file.inode = 0;
 }
 
+/*
+ * A signal handler may have called fork() in the middle of a count, which goes on in the child
+ * where it was. The child's file ends before most of its parent's regions, so a copy of these takes
+ * their places, until regions of its own do.
+ */
+static void keep_parents_regions(int parents, uint64_t used_bytes)
+{
+	uint64_t end = file.head->used_bytes;
+
+	file.parents_bytes = 0;
+	if (parents >= 0 && used_bytes > end &&
+	    kernel_map(counts_region_at(end), used_bytes - end, MAP_PRIVATE | MAP_FIXED, parents,
+		       end))
+		file.parents_bytes = used_bytes;
+}
+
 /* The child must not count in its parent's file, even if it cannot make its own. */
 void counts_file_make_anew(void)
 {
 	uint64_t used_bytes;
+	int parents;
 
 	file.held = 0;
 	if (!file.head)
 		return;
 	used_bytes = file.head->used_bytes;
+	parents = open_by_name();
 	counts_move_to(NULL);
-	if (make())
-		return;
-	tell_parent();
-	leave_parents_file(used_bytes);
+	if (make()) {
+		keep_parents_regions(parents, used_bytes);
+	} else {
+		tell_parent();
+		leave_parents_file(used_bytes);
+	}
+	if (parents >= 0)
+		kernel_close(parents);
 }
 
 /* ---------------------------------------------------------------- regions */
@@ -396,18 +438,14 @@ void counts_crowd(void)
 
 static int grow_by_name(uint64_t from, uint64_t bytes)
 {
-	struct stat identity = {0};
-	int fd = kernel_open(file.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	int r;
+	int fd = open_by_name();
+	int r = fd < 0 ? fd : grow(fd, from, bytes);
 
-	if (fd < 0)
-		return fd;
-	r = kernel_identify(fd, &identity);
-	if (r == 0 && (identity.st_dev != file.device || identity.st_ino != file.inode))
-		r = -ESTALE;
-	if (r == 0)
-		r = grow(fd, from, bytes);
-	kernel_close(fd);
+	if (r == 0 && from < file.parents_bytes &&
+	    !kernel_map(counts_region_at(from), bytes, MAP_SHARED | MAP_FIXED, fd, from))
+		r = -ENOMEM;
+	if (fd >= 0)
+		kernel_close(fd);
 	return r;
 }
 

@@ -95,9 +95,10 @@ static inline uint64_t kernel_limit(int resource)
 }
 
 /* NULL on failure. */
-static inline void *kernel_map(void *at, uint64_t bytes, int flags, int fd)
+static inline void *kernel_map(void *at, uint64_t bytes, int flags, int fd, uint64_t from)
 {
-	long r = kernel_call(SYS_mmap, (long)at, (long)bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+	long r = kernel_call(SYS_mmap, (long)at, (long)bytes, PROT_READ | PROT_WRITE, flags, fd,
+			     (long)from);
 
 	return r < 0 && r > -4096 ? NULL : (void *)r; /* NOLINT(performance-no-int-to-ptr) */
 }
