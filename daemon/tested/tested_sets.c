@@ -47,8 +47,9 @@ struct pp_tested_sets {
 	uint64_t files; /* a hash of what was read */
 	struct pp_keyed builds, paths;
 	uint32_t file_cnt, refused_cnt, reading_cnt;
-	const char *file; /* being read */
-	bool is_broken;   /* a part of a set was kept, and the rest could not be */
+	uint32_t lossy_cnt; /* runs that lost paths, so some paths count as untested */
+	const char *file;   /* being read */
+	bool is_broken;     /* a part of a set was kept, and the rest could not be */
 };
 
 static void empty(struct pp_tested_sets *sets)
@@ -59,6 +60,7 @@ static void empty(struct pp_tested_sets *sets)
 		      BINARIES_MAX, 0);
 	pp_keyed_init(&sets->paths, sizeof(struct path_key), sizeof(struct path_key), PATHS_MAX, 0);
 	sets->file_cnt = sets->refused_cnt = 0;
+	sets->lossy_cnt = 0;
 	sets->is_broken = false;
 }
 
@@ -102,29 +104,43 @@ static int add_path(void *context, const struct pathprof_path_row *row)
 	return 0;
 }
 
+struct runs {
+	uint32_t cnt, lossy_cnt;
+};
+
 /* 1: samples, so what they do not show may have been tested all the same. */
 static int take_run(void *context, const struct pathprof_window_row *row)
 {
-	uint32_t *run_cnt = context;
+	struct runs *runs = context;
 
-	++*run_cnt;
+	runs->cnt++;
+	runs->lossy_cnt += row->totals.drops[PATHPROF_DROP_TABLE_FULL] != 0;
 	return row->source != PATHPROF_SOURCE_TRACE;
+}
+
+static void note_lossy(struct pp_tested_sets *sets, const char *path, uint32_t cnt)
+{
+	sets->lossy_cnt += cnt;
+	if (cnt)
+		pp_log(LOG_WARNING,
+		       "%s: %" PRIu32 " %s not whole: what was lost may count as untested", path,
+		       cnt, pp_plural(cnt, "run is", "runs are"));
 }
 
 static int read_set(struct pp_tested_sets *sets, const char *path, struct pathprof_error *error)
 {
 	struct pathprof_store *store = NULL;
-	uint32_t run_cnt = 0;
+	struct runs runs = {0};
 	int r = pathprof_store_open(&store, path, PATHPROF_STORE_READ, error);
 
 	if (r == 0)
-		r = pathprof_store_windows(store, NULL, take_run, &run_cnt, error);
+		r = pathprof_store_windows(store, NULL, take_run, &runs, error);
 	if (r > 0)
 		r = pathprof_fail(error, -EINVAL,
 				  "%s holds samples, which do not show all that was "
 				  "tested",
 				  path);
-	if (r == 0 && !run_cnt)
+	if (r == 0 && !runs.cnt)
 		r = pathprof_fail(error, -EINVAL, "%s holds no run", path);
 	if (r == 0)
 		r = pathprof_store_paths(store, NULL, add_path, sets, error);
@@ -132,6 +148,8 @@ static int read_set(struct pp_tested_sets *sets, const char *path, struct pathpr
 		pathprof_fail(error, r, "%s: more than %d paths of %d builds in all", path,
 			      PATHS_MAX, BINARIES_MAX);
 	pathprof_store_free(store);
+	if (r == 0)
+		note_lossy(sets, path, runs.lossy_cnt);
 	return r;
 }
 
@@ -359,6 +377,9 @@ void pp_tested_sets_metrics(const struct pp_tested_sets *sets, FILE *to)
 		       sets->file_cnt);
 	pp_metrics_one(to, "pathprof_tested_files_refused", "gauge",
 		       "Tested sets that could not be used.", sets->refused_cnt);
+	pp_metrics_one(to, "pathprof_tested_runs_not_whole", "gauge",
+		       "Runs in tested sets that lost paths, which may count as untested.",
+		       sets->lossy_cnt);
 	pp_metrics_one(to, "pathprof_tested_paths", "gauge", "Paths in them.", sets->paths.cnt);
 	pp_metrics_head(to, weight, "counter",
 			"Weight of paths that windows saw, by whether a test ran them.");

@@ -68,8 +68,9 @@ static void fill(struct pathprof_profile *profile, uint32_t source, uint32_t bui
 	}
 }
 
-static void write_set(const char *name, uint32_t source, uint32_t build_cnt, uint64_t first,
-		      uint32_t path_cnt)
+/* lost: of the run, as pathprof-trace notes it when a thread found no room */
+static void write_run(const char *name, uint32_t source, uint32_t build_cnt, uint64_t first,
+		      uint32_t path_cnt, uint64_t lost)
 {
 	char *draft = path_of("draft"), *path = path_of(name);
 	struct pathprof_error error = {""};
@@ -78,6 +79,7 @@ static void write_set(const char *name, uint32_t source, uint32_t build_cnt, uin
 	int64_t window;
 
 	fill(&profile, source, build_cnt, first, path_cnt);
+	profile.totals.drops[PATHPROF_DROP_TABLE_FULL] = lost;
 	CU_ASSERT_EQUAL_FATAL(pathprof_store_open(&store, draft, PATHPROF_STORE_WRITE, &error), 0);
 	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &profile, &window, &error), 0);
 	pathprof_store_free(store);
@@ -85,6 +87,12 @@ static void write_set(const char *name, uint32_t source, uint32_t build_cnt, uin
 	CU_ASSERT_EQUAL(rename(draft, path), 0);
 	free(draft);
 	free(path);
+}
+
+static void write_set(const char *name, uint32_t source, uint32_t build_cnt, uint64_t first,
+		      uint32_t path_cnt)
+{
+	write_run(name, source, build_cnt, first, path_cnt, 0);
 }
 
 /* A figure with this label, or with any label if it is NULL, summed over builds. */
@@ -115,6 +123,28 @@ static void see(struct pp_tested_sets *sets, uint64_t first, uint32_t path_cnt)
 }
 
 static const char samples[] = "pathprof_tested_samples_total";
+
+/* A run that lost paths is used, and told: what it lost counts as untested. */
+static void test_lossy(void)
+{
+	const char *name = "pathprof_tested_runs_not_whole";
+	struct pp_tested_sets *sets;
+	char *path;
+
+	directory = unit_tmpdir();
+	write_set("a.tested", PATHPROF_SOURCE_TRACE, 1, 100, 10);
+	write_run("b.tested", PATHPROF_SOURCE_TRACE, 1, 200, 10, 3);
+	write_run("live.tested", PATHPROF_SOURCE_STEP, 1, 100, 10, 1);
+	CU_ASSERT_EQUAL_FATAL(pp_tested_sets_new(&sets, directory), 0);
+	CU_ASSERT_EQUAL(figure(sets, "pathprof_tested_files", NULL), 2);
+	CU_ASSERT_EQUAL(figure(sets, name, NULL), 1);
+	path = path_of("b.tested");
+	CU_ASSERT_EQUAL(unlink(path), 0);
+	free(path);
+	see(sets, 100, 1);
+	CU_ASSERT_EQUAL(figure(sets, name, NULL), 0);
+	pp_tested_sets_free(sets);
+}
 
 static void test_counted(void)
 {
@@ -231,6 +261,7 @@ static void test_unreadable_directory(void)
 
 static const struct unit_test tests[] = {
 	{"what windows saw is counted by whether a test ran it", test_counted},
+	{"a run that lost paths is told", test_lossy},
 	{"half a set is none, and then none is used", test_broken},
 	{"a build that finds the table of paths full leaves half a set", test_full},
 	{"a directory that is not there has no set", test_no_directory},
