@@ -202,6 +202,7 @@ bool function_instrument(struct unit *unit, LLVMValueRef function)
 	if (r == 0) {
 		in.paths = graph.paths;
 		take_known(&in, &graph, function, &known);
+		in.frequency = known.frequency;
 		if (known.frequency)
 			weights_give(unit, in.shape, in.flow, known.frequency);
 		r = instrument_best(&in, function, &known);

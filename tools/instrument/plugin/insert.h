@@ -21,8 +21,9 @@ struct insertion {
 	const struct pathprof_preferential *table; /* for a TABLE */
 	const struct pathprof_warm *warm;          /* for WARM */
 	const struct hottest *hottest;             /* for a TABLE */
-	const struct turns *turns;                 /* while code is inserted */
-	LLVMValueRef keys; /* the constants that a TABLE's code compares paths with */
+	const uint64_t *frequency; /* by edge, of an earlier run; NULL: it is not known */
+	const struct turns *turns; /* while code is inserted */
+	LLVMValueRef keys;         /* the constants that a TABLE's code compares paths with */
 };
 
 void insert_all(struct insertion *in, LLVMValueRef function);

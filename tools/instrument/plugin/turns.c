@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 
+/* What is put at a loop's end costs as much as so many counts of a turn. */
+#define TURNS_LEAST 4
+
 #define TURNS_FUNCTION "__pathprof_count_turns"
 
 /* ---------------------------------------------------------------- which loops */
@@ -66,6 +69,20 @@ static bool counts(const struct insertion *in, uint32_t edge)
 	       !(i->edge_silent && i->edge_silent[edge]);
 }
 
+/* Whether the loop, as far as it is known, turns so often that this is cheaper. */
+static bool turns_often(const struct insertion *in, uint32_t closing)
+{
+	const struct pathprof_flow *flow = in->flow;
+	uint64_t entries = 0;
+
+	if (!in->frequency)
+		return true;
+	for (uint32_t e = 0; e < flow->edge_cnt; e++)
+		if (flow->edges[e].to == flow->edges[closing].to && e != closing)
+			entries += in->frequency[e];
+	return in->frequency[closing] / TURNS_LEAST >= entries;
+}
+
 /* The edge that closes the loop, if it is of that kind; PATHPROF_GRAPH_NONE. */
 static uint32_t closing_edge(const struct insertion *in, const struct pathprof_flow_loop *loop)
 {
@@ -79,7 +96,8 @@ static uint32_t closing_edge(const struct insertion *in, const struct pathprof_f
 		if (node != loop->header && !is_bare(in, edge))
 			return PATHPROF_GRAPH_NONE;
 	} while (++cnt < loop->node_cnt && node != loop->header);
-	return node == loop->header && cnt == loop->node_cnt && counts(in, edge)
+	return node == loop->header && cnt == loop->node_cnt && counts(in, edge) &&
+			       turns_often(in, edge)
 		       ? edge
 		       : PATHPROF_GRAPH_NONE;
 }

@@ -6,9 +6,10 @@
  * at each turn but for the first, which began before the loop. On request such a loop counts in a
  * variable how often its header runs, once more than it turns. The optimiser computes that from the
  * loop's bounds where it can, and at each way out the turns are added to their counters: the loop
- * keeps its shape, is free of memory accesses, and may become vector code. Whatever ends the
- * program within the loop, a signal or a fault, loses the turns of that one loop so far. In
- * functions whose paths are looked for in a cache or a table each turn is counted as ever.
+ * keeps its shape, is free of memory accesses, and may become vector code. A loop that an earlier
+ * run shows to end after a few turns counts each as ever. Whatever ends the program within the
+ * loop, a signal or a fault, loses the turns of that one loop so far. In functions whose paths are
+ * looked for in a cache or a table each turn is counted as ever.
  *
  * Source: the promotion of counters in LLVM's PGO instrumentation, for paths.
  */
