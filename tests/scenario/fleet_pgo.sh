@@ -106,7 +106,7 @@ refused 404 "it ran, but no build release=0123456789ab: there is ${id:0:12}" "${
 refused 404 'it ran before or after: there is since=[1-9][0-9]* until=[1-9]' "$id?format=bolt-fdata&since=1000&until=2000"
 refused 404 'more than one condition keeps it out' "$id?format=bolt-fdata&$span&host=three&label=dc=fra"
 refused 404 'nor did any at another time' "usr/bin/nothing?format=bolt-fdata&$span"
-refused 404 'no host ran /usr/bin/??? in that time' "usr/bin/%ff%fe%fd?format=bolt-fdata&$span"
+refused 404 'no host ran /usr/bin/��� in that time' "usr/bin/%ff%fe%fd?format=bolt-fdata&$span"
 refused 400 'label= is KEY=VALUE' "$id?format=bolt-fdata&$span&label=dc"
 refused 400 'label= is KEY=VALUE' "$id?format=bolt-fdata&$span&label=dc=ams&label=dc=fra"
 refused 400 'label= is KEY=VALUE' "$id?format=bolt-fdata&$span&label=dc=ams&group="
