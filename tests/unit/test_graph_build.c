@@ -100,7 +100,7 @@ static void test_noreturn(void)
 	pathprof_graph_free(g);
 }
 
-/* Who goes over to another stack comes back when somebody goes over to this one. */
+/* A function that goes over to another stack returns when somebody goes over to this one. */
 static void test_other_stack(void)
 {
 	static const struct {

@@ -611,7 +611,7 @@ static int say_process(void *context, const struct pathprof_process_row *row)
 	return fprintf(context, "%" PRIu64 "\n", row->start_time) < 0;
 }
 
-/* What three views show of it at a limit, which the caller frees. */
+/* Rows of three views at a limit, as text that the caller frees. */
 static char *say_equal(struct pathprof_store *store, uint32_t limit)
 {
 	const struct pathprof_filter filter = {.limit = limit};

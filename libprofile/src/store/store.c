@@ -103,6 +103,7 @@ static int harden(struct pathprof_store *store, struct pathprof_error *error)
 		{SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
 		{SQLITE_DBCONFIG_DQS_DDL, 0},        {SQLITE_DBCONFIG_DQS_DML, 0},
 	};
+	int r;
 
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
 		if (sqlite3_db_config(store->db, options[i][0], options[i][1], NULL) != SQLITE_OK)
@@ -111,7 +112,7 @@ static int harden(struct pathprof_store *store, struct pathprof_error *error)
 	sqlite3_limit(store->db, SQLITE_LIMIT_SQL_LENGTH, SQL_MAX_BYTES);
 	sqlite3_limit(store->db, SQLITE_LIMIT_ATTACHED, 0);
 	sqlite3_busy_timeout(store->db, PP_BUSY_MS);
-	int r = pp_sql_bound_sums(store, error);
+	r = pp_sql_bound_sums(store, error);
 	return r ? r : pp_sql_exec(store, "PRAGMA cell_size_check=ON", error);
 }
 

@@ -328,7 +328,7 @@ static void work_out(struct processes *processes, const struct shares *shares)
 	work_out_runs(processes, shares);
 }
 
-/* What they are comes before their ids, which differ between databases of the same counts. */
+/* Their properties come before their ids, which differ between databases of the same counts. */
 static int by_identity(const struct process *x, const struct process *y)
 {
 	int order = strcmp(x->group, y->group);

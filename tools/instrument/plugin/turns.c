@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* What is put at a loop's end costs as much as so many counts of a turn. */
+/* The code at a loop's end costs as much as so many counts of a turn. */
 #define TURNS_LEAST 4
 
 #define TURNS_FUNCTION "__pathprof_count_turns"
