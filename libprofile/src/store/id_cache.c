@@ -8,26 +8,35 @@
 
 int pp_id_cache_init(struct pp_id_cache *cache, uint32_t set_cnt)
 {
-	*cache = (struct pp_id_cache){.set_cnt = set_cnt};
-	cache->entries = calloc((size_t)set_cnt * PP_ID_CACHE_WAYS, sizeof(*cache->entries));
-	return cache->entries ? 0 : -ENOMEM;
+	size_t room = (size_t)set_cnt * PP_ID_CACHE_WAYS;
+
+	*cache = (struct pp_id_cache){
+		.set_cnt = set_cnt,
+		.entries = calloc(room, sizeof(*cache->entries)),
+		.numbers = calloc(room, sizeof(*cache->numbers)),
+	};
+	if (cache->entries && cache->numbers)
+		return 0;
+	pp_id_cache_release(cache);
+	return -ENOMEM;
 }
 
 void pp_id_cache_clear(struct pp_id_cache *cache)
 {
-	if (cache->filled)
-		memset(cache->entries, 0,
-		       (size_t)cache->set_cnt * PP_ID_CACHE_WAYS * sizeof(*cache->entries));
-	cache->filled = false;
+	if (cache->entry_cnt)
+		memset(cache->numbers, 0,
+		       (size_t)cache->set_cnt * PP_ID_CACHE_WAYS * sizeof(*cache->numbers));
+	cache->entry_cnt = 0;
 }
 
 void pp_id_cache_release(struct pp_id_cache *cache)
 {
 	free(cache->entries);
+	free(cache->numbers);
 	*cache = (struct pp_id_cache){0};
 }
 
-static struct pp_id_entry *set_of(const struct pp_id_cache *cache, const struct pp_id_key *key)
+static uint32_t *set_of(const struct pp_id_cache *cache, const struct pp_id_key *key)
 {
 	uint64_t hash = 0;
 
@@ -35,29 +44,34 @@ static struct pp_id_entry *set_of(const struct pp_id_cache *cache, const struct 
 		hash = (hash ^ key->word[i]) * 0x9e3779b97f4a7c15u;
 		hash ^= hash >> 32;
 	}
-	return &cache->entries[(size_t)(hash & (cache->set_cnt - 1)) * PP_ID_CACHE_WAYS];
+	return &cache->numbers[(size_t)(hash & (cache->set_cnt - 1)) * PP_ID_CACHE_WAYS];
 }
 
 struct pp_id_entry *pp_id_cache_find(const struct pp_id_cache *cache, const struct pp_id_key *key)
 {
-	struct pp_id_entry *set = set_of(cache, key);
+	const uint32_t *set = set_of(cache, key);
 
-	for (unsigned int i = 0; i < PP_ID_CACHE_WAYS && set[i].id; i++)
-		if (!memcmp(&set[i].key, key, sizeof(*key)))
-			return &set[i];
+	for (unsigned int way = 0; way < PP_ID_CACHE_WAYS && set[way]; way++) {
+		struct pp_id_entry *entry = &cache->entries[set[way] - 1];
+
+		if (!memcmp(&entry->key, key, sizeof(*key)))
+			return entry;
+	}
 	return NULL;
 }
 
 void pp_id_cache_add(struct pp_id_cache *cache, const struct pp_id_key *key, int64_t id,
 		     int64_t last_window)
 {
-	struct pp_id_entry *set = set_of(cache, key);
+	uint32_t *set = set_of(cache, key);
 	unsigned int way = 0;
 
-	while (way < PP_ID_CACHE_WAYS && set[way].id)
+	while (way < PP_ID_CACHE_WAYS && set[way])
 		way++;
 	if (way == PP_ID_CACHE_WAYS)
 		way = cache->victim++ % PP_ID_CACHE_WAYS;
-	cache->filled = true;
-	set[way] = (struct pp_id_entry){.key = *key, .id = id, .last_window = last_window};
+	else
+		set[way] = ++cache->entry_cnt;
+	cache->entries[set[way] - 1] =
+		(struct pp_id_entry){.key = *key, .id = id, .last_window = last_window};
 }

@@ -5,13 +5,14 @@
  *
  * Workload: ten thousand look-ups a window, nearly all of them hits. Bounded: a fixed table of
  * 8-way sets, a full set forgets one entry; an entry forgotten costs one look-up in the database.
+ * Entries lie in the order in which they came, and sets hold their numbers, so memory is taken by
+ * what is kept: pages of room that no entry needed are never touched.
  *
- * Locking: none, one connection. Ownership: the table belongs to the cache.
+ * Locking: none, one connection. Ownership: the tables belong to the cache.
  */
 #ifndef PP_ID_CACHE_H
 #define PP_ID_CACHE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #define PP_ID_CACHE_WAYS 8
@@ -22,18 +23,20 @@ struct pp_id_key {
 
 struct pp_id_entry {
 	struct pp_id_key key;
-	int64_t id;          /* 0: free */
+	int64_t id;
 	int64_t last_window; /* as stored in the row */
 };
 
 struct pp_id_cache {
 	struct pp_id_entry *entries;
+	uint32_t entry_cnt;
+	uint32_t *
+		numbers; /* 8 a set, the used ones first: of its entries, counted from 1; 0: free */
 	uint32_t set_cnt; /* a power of two */
-	bool filled;      /* since the last clear */
 	uint32_t victim;  /* the way that goes next from a full set */
 };
 
-/* Room for set_cnt * 8 entries; set_cnt a power of two. -ENOMEM. */
+/* Room for set_cnt * 8 entries; set_cnt a power of two. -ENOMEM, and then there is none. */
 int pp_id_cache_init(struct pp_id_cache *cache, uint32_t set_cnt);
 /* Forgets all. Needed after rows were removed and after a transaction was rolled back. */
 void pp_id_cache_clear(struct pp_id_cache *cache);
