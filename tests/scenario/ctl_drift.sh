@@ -93,7 +93,8 @@ done
 
 ### What goes wrong.
 says 2 'two profiles' compare window:1
-says 2 'not a selector' compare window:1 nonsense
+says 2 'not a selector: use window:ID' compare window:1 nonsense
+says 2 'a file is given as file:' compare window:1 one.txt
 says 1 'not the id of a window' compare window:x window:1
 says 1 'no such window' compare window:1 window:99
 says 1 'is no time' compare window:1 sometime..

@@ -70,9 +70,12 @@ char *selector_baseline_file(const struct ctl_options *options, const char *name
 
 static int bad(const char *word)
 {
-	ctl_fail("%s: not a selector: use window:ID, SINCE..UNTIL, host:NAME, group:NAME, "
-		 "label:KEY=VALUE, baseline:NAME, file:PATH or BINARY@VERSION",
-		 word);
+	if (access(word, F_OK) == 0)
+		ctl_fail("%s: not a selector: a file is given as file:%s", word, word);
+	else
+		ctl_fail("%s: not a selector: use window:ID, SINCE..UNTIL, host:NAME, group:NAME, "
+			 "label:KEY=VALUE, baseline:NAME, file:PATH or BINARY@VERSION",
+			 word);
 	return CTL_USAGE;
 }
 
