@@ -159,7 +159,7 @@ static void wakeup(struct reader *reader)
 			burn();
 	EXPECT(!start_lbr(reader, 20000));
 	/* An emulator beside other work may take longer than one deadline. */
-	for (int i = 0; woken < 3 && i < 12; i++) {
+	for (int i = 0; woken < 3 && i < 60; i++) {
 		woken += poll(&poll_fd, 1, DEADLINE_MS) == 1 && poll_fd.revents & POLLIN;
 		reader_drain(reader, NULL, NULL);
 	}
