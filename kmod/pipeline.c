@@ -7,6 +7,10 @@
  *
  * Locking: tables.h. A CPU that goes offline writes its tables out itself, from a hotplug callback;
  * whoever frees them, or wants all of them written out, keeps such callbacks away.
+ *
+ * Ownership: only CPUs that are plugged in when the session starts have tables, a megabyte each:
+ * many machines could take far more than they have. Windows of a CPU that is added later are lost,
+ * and counted.
  */
 #include "pipeline.h"
 
@@ -90,7 +94,7 @@ bool pp_pipeline_begin(void)
 {
 	struct pp_tables *t = this_cpu_read(tables);
 
-	if (unlikely(READ_ONCE(t->busy))) {
+	if (unlikely(!t || READ_ONCE(t->busy))) {
 		pp_stats_inc(PATHPROF_STAT_LOST_BUSY);
 		return false;
 	}
@@ -253,7 +257,7 @@ int pp_pipeline_alloc(const struct pathprof_kmod_start *start)
 	err = configure_chain(start);
 	if (err)
 		return err;
-	for_each_possible_cpu(cpu) {
+	for_each_present_cpu(cpu) {
 		err = alloc_one(cpu, start->chain.seed);
 		if (err)
 			goto out_free;
@@ -288,7 +292,9 @@ static void drain_this(void *unused)
 /* Any CPU. One where nothing came, which may be isolated, is not to be interrupted. */
 static bool is_filled(int cpu, void *unused)
 {
-	return READ_ONCE(per_cpu(tables, cpu)->filled);
+	const struct pp_tables *t = READ_ONCE(per_cpu(tables, cpu));
+
+	return t && READ_ONCE(t->filled);
 }
 
 void pp_pipeline_drain_all(void)

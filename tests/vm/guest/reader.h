@@ -72,7 +72,7 @@ static inline int reader_map_ring(struct reader *reader, uint32_t cpu)
 	return 0;
 }
 
-/* Every CPU that exists here. The rings of the others are asked for by fuzz, not by this. */
+/* Every CPU that is plugged in here. The rings of others are asked for by fuzz, not by this. */
 static inline int reader_open(struct reader *reader)
 {
 	long cpu_cnt = sysconf(_SC_NPROCESSORS_CONF);
@@ -86,8 +86,11 @@ static inline int reader_open(struct reader *reader)
 		return -errno;
 	if (reader->info.version != PATHPROF_KMOD_VERSION || cpu_cnt > READER_RING_MAX)
 		return -EPROTO;
-	for (uint32_t cpu = 0; !err && cpu < (uint32_t)cpu_cnt; cpu++)
+	for (uint32_t cpu = 0; !err && cpu < (uint32_t)cpu_cnt; cpu++) {
 		err = reader_map_ring(reader, cpu);
+		if (err == -EINVAL && cpu > 0)
+			err = 0; /* it is not plugged in */
+	}
 	return err;
 }
 

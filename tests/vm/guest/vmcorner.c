@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Rare events for the module: a CPU that goes and comes back under a session, a session of one
- * control group, a program of 32 bits, a budget that changes under a session.
+ * control group, a program of 32 bits, a budget that changes under a session, a machine with room
+ * for more CPUs than it has.
  *
  *     vmcorner hotplug swlbr|lbr ROUNDS
  *     vmcorner cgroup swlbr|lbr DIRECTORY     (of a mounted cgroup2)
  *     vmcorner compat PROGRAM                 (32 bits, runs for ever)
  *     vmcorner budget swlbr|lbr
+ *     vmcorner plugged
  *
  * Workload: a few hundred records each. Nothing is decided by how long something took: what must
  * come is waited for, up to a limit at which the machine must be broken. Exit status 0: as
@@ -338,6 +340,30 @@ static int budget(struct corner *corner, bool lbr)
 	return corner->reader.bad != 0;
 }
 
+/* The chain's tables are for CPUs that are plugged in, as the rings are; others may be many. */
+static int plugged(struct corner *corner)
+{
+	struct pathprof_kmod_start start = {
+		.source = PATHPROF_SOURCE_SWLBR,
+		.mode = PATHPROF_MODE_CHAIN,
+		.period = PERIOD_NS,
+		.window = 8,
+	};
+	unsigned int before = module_areas(), tables, cpus = 0;
+
+	for (uint32_t cpu = 0; cpu < READER_RING_MAX; cpu++)
+		cpus += corner->reader.rings[cpu].producer != NULL;
+	if (reader_start(&corner->reader, &start))
+		reader_complain(&corner->reader, "start", (uint64_t)errno);
+	tables = module_areas() - before;
+	if (tables != cpus)
+		reader_complain(&corner->reader, "tables of as many CPUs", tables);
+	reader_stop(&corner->reader);
+	printf("CPUs %u, possible %ld, tables %u, bad %llu\n", cpus, sysconf(_SC_NPROCESSORS_CONF),
+	       tables, (unsigned long long)corner->reader.bad);
+	return corner->reader.bad != 0;
+}
+
 static int run(struct corner *corner, int argc, char **argv)
 {
 	bool lbr = argc == 4 && !strcmp(argv[2], "lbr");
@@ -350,7 +376,9 @@ static int run(struct corner *corner, int argc, char **argv)
 		return compat(corner, argv[2]);
 	if (argc == 3 && !strcmp(argv[1], "budget"))
 		return budget(corner, !strcmp(argv[2], "lbr"));
-	fprintf(stderr, "usage: vmcorner hotplug|cgroup|compat|budget ...\n");
+	if (argc == 2 && !strcmp(argv[1], "plugged"))
+		return plugged(corner);
+	fprintf(stderr, "usage: vmcorner hotplug|cgroup|compat|budget|plugged ...\n");
 	return 2;
 }
 
