@@ -68,7 +68,8 @@ static int refuse_start(uint32_t source, int code, struct pathprof_error *error)
 	case -ENODEV:
 		return pathprof_fail(error, code,
 				     "kmod: the kernel has no hardware counters for this event "
-				     "(%s): bare metal, or a virtual machine with a PMU",
+				     "(%s): bare metal, or a virtual machine with a PMU; where "
+				     "cores are of two kinds, the source bpf",
 				     code == -ENOENT ? "ENOENT" : "ENODEV");
 	case -EBUSY:
 		return pathprof_fail(error, code,
