@@ -16,10 +16,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#define Z_95     1.959963984540054 /* two-sided 95 % quantile of the normal distribution */
-#define POOL_MAX 1                 /* clock samples of a function in the pool */
-#define JOIN_MAX 3                 /* the same, where the pool has none otherwise */
-#define EDGE     1e-12             /* a share so close to 1 is 1 */
+#include "pp_student.h"
+
+#define Z_95        PP_NORMAL_95
+#define POOL_MAX    1     /* clock samples of a function in the pool */
+#define JOIN_MAX    3     /* the same, where the pool has none otherwise */
+#define EDGE        1e-12 /* a share so close to 1 is 1 */
+#define DEGREES_MAX 1e9   /* from here on Student's quantile is the normal one */
 
 static const struct pathprof_share unknown = {NAN, NAN, NAN};
 
@@ -119,6 +122,26 @@ static double sightings_of(const struct pathprof_shares *shares,
 }
 
 /*
+ * The relative variance of a path's sum over n bursts, without what they all share: v is squares /
+ * sum^2, shared is 1 / n, and what they scatter around their own mean has n - 1 degrees of freedom.
+ * Student's quantile in place of the normal one allows for how little a few of them tell. Less than
+ * two tell nothing but v itself.
+ */
+static double variance_of_few(double v, double shared)
+{
+	double degrees = fmin(1 / shared, DEGREES_MAX) - 1;
+	double wider = pp_student_95(degrees > 1 ? (uint64_t)(degrees + 0.5) : 1) / Z_95;
+
+	return (shared <= 0.5 ? (v - shared) / (1 - shared) : v) * wider * wider;
+}
+
+static bool is_clustered(const struct pathprof_shares *shares,
+			 const struct pathprof_shares_path *path)
+{
+	return shares->bursts && (path->squares > 0 || path->weight_squares > 0);
+}
+
+/*
  * v of runs. Windows are a fixed number, so a path that is seen equally often in each of them does
  * not scatter at all, which only known squares can tell; but never less than as many independent
  * sightings do.
@@ -128,8 +151,8 @@ static double runs_variance(const struct pathprof_shares *shares,
 {
 	double v = 1 / sightings_of(shares, path);
 
-	if (shares->bursts && (path->squares > 0 || path->weight_squares > 0))
-		v -= 1 / (double)shares->bursts;
+	if (is_clustered(shares, path))
+		v = variance_of_few(v, 1 / (double)shares->bursts);
 	return fmax(v, 1 / (double)path->samples);
 }
 
@@ -330,15 +353,10 @@ static double clustered_variance(const struct work *work, const struct stratum *
 				 const struct pathprof_shares_path *path, double m)
 {
 	double bursts = (double)work->shares->bursts * (double)stratum->clock_samples / work->found;
-	double v = 1 / sightings_of(work->shares, path) - fmin(1 / bursts, stratum->least);
+	double v = variance_of_few(1 / sightings_of(work->shares, path),
+				   fmin(1 / bursts, stratum->least));
 
 	return fmax(v, 1 / (double)path->samples) / ((1 - m) * (1 - m));
-}
-
-static bool is_clustered(const struct pathprof_shares *shares,
-			 const struct pathprof_shares_path *path)
-{
-	return shares->bursts && (path->squares > 0 || path->weight_squares > 0);
 }
 
 /*
