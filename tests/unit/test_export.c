@@ -312,7 +312,8 @@ static void test_figure(void)
 	export_world_end(&w);
 }
 
-/* Blanks, what parts and what a terminal obeys, U+009B in UTF-8 too; other letters stay. */
+/* Blanks, what parts and what a terminal obeys, U+009B in UTF-8 too, and what is not UTF-8; other
+ * letters stay. */
 static void test_words_of_others(void)
 {
 	struct export_world w;
@@ -320,11 +321,12 @@ static void test_words_of_others(void)
 	size_t size;
 
 	export_world_fill(&w);
-	CU_ASSERT_EQUAL(pathprof_branch_profile_name(&w.profile, "/x/m\303\242de \302\23331m;\033",
-						     NULL, NULL),
+	CU_ASSERT_EQUAL(pathprof_branch_profile_name(
+				&w.profile, "/x/m\303\242de \302\23331m;\033\351", NULL, NULL),
 			0);
 	char *csv = written(&w, PATHPROF_FORMAT_CSV, NULL, &size);
-	CU_ASSERT_STRING_EQUAL(value_of(csv, "# binary=", value), "/x/m\303\242de___31m__");
+	CU_ASSERT_STRING_EQUAL(value_of(csv, "# binary=", value),
+			       "/x/m\303\242de___31m__\357\277\275");
 	free(csv);
 	export_world_end(&w);
 }
@@ -466,6 +468,21 @@ static void test_pprof(void)
 	for (size_t i = 0; i < p->n_comment; i++)
 		told |= !strncmp(p->string_table[p->comment[i]], "build-id=", 9);
 	CU_ASSERT_TRUE(told);
+	pp_pprof__profile__free_unpacked(p, NULL);
+	export_world_end(&w);
+}
+
+/* Readers of protobuf refuse all of a profile for a string that is not UTF-8. */
+static void test_pprof_name_of_bytes(void)
+{
+	struct export_world w;
+	PpPprof__Profile *p;
+
+	export_world_fill(&w);
+	CU_ASSERT_EQUAL(pathprof_branch_profile_name(&w.profile, "/x/caf\351", NULL, NULL), 0);
+	p = written_pprof(&w);
+	CU_ASSERT_EQUAL_FATAL(p->n_mapping, 1);
+	CU_ASSERT_STRING_EQUAL(p->string_table[p->mapping[0]->filename], "/x/caf\357\277\275");
 	pp_pprof__profile__free_unpacked(p, NULL);
 	export_world_end(&w);
 }
@@ -806,7 +823,8 @@ static void test_stacks(void)
 	fclose(file);
 }
 
-/* Characters that a terminal obeys go, U+009B in UTF-8 too; other letters stay. */
+/* Characters that a terminal obeys go, U+009B in UTF-8 too, and what is not UTF-8; other letters
+ * stay. */
 static void test_frames_of_others(void)
 {
 	char *text = NULL;
@@ -815,7 +833,7 @@ static void test_frames_of_others(void)
 
 	pathprof_export_frame(file, "a;b c\033\177\302\23331m\303\244\302");
 	fclose(file);
-	CU_ASSERT_STRING_EQUAL(text, "a:b c____31m\303\244\302");
+	CU_ASSERT_STRING_EQUAL(text, "a:b c____31m\303\244\357\277\275");
 	free(text);
 }
 
@@ -833,6 +851,7 @@ static const struct unit_test tests[] = {
 	{"the origin holds no control characters", test_words_of_others},
 	{"pprof has CPU time first where a clock ran", test_pprof_time},
 	{"pprof's values, mapping and comments", test_pprof},
+	{"pprof's names are UTF-8", test_pprof_name_of_bytes},
 	{"pprof's locations have a line each", test_pprof_first_byte},
 	{"pprof's duration stops at its end", test_pprof_of_all_times},
 	{"what is written is read back the same", test_round_trips},

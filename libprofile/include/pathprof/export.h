@@ -104,7 +104,8 @@ struct pathprof_export_stacks {
 	const char *figure;       /* what counts are of, as pathprof_export_figure() says it */
 	int64_t begin_ns, end_ns; /* CLOCK_REALTIME; 0: not known */
 };
-/* A name as it may stand in a stack: its ';' and control characters become ':' and '_'. */
+/* A name as it may stand in a stack: its ';' and control characters become ':' and '_', and what is
+ * not UTF-8 U+FFFD. */
 void pathprof_export_frame(FILE *file, const char *name);
 /* -EOPNOTSUPP: another format; -ENOMEM; -errno of writing. */
 int pathprof_export_stacks(enum pathprof_format format, const struct pathprof_export_stacks *stacks,

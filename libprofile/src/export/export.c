@@ -9,6 +9,7 @@
 
 #include "../branch/pp_branch_profile.h"
 #include "../code/pp_code_apart.h"
+#include "base/utf8.h"
 #include "pathprof/build_id.h"
 
 uint64_t pp_export_address(const struct pp_export *x, uint64_t offset)
@@ -75,16 +76,19 @@ static bool is_control(unsigned char first, unsigned char second)
 	return first == 0xc2 && second >= 0x80 && second <= 0x9f;
 }
 
-/* Names come from outside: blanks, separators and control characters are replaced. */
+/* Names come from outside: blanks, separators and control characters are replaced, and bytes that
+ * are not UTF-8, for which readers would refuse all of the file. */
 static void put_word(FILE *file, const char *text)
 {
-	unsigned char before = 0;
+	for (const unsigned char *at = (const unsigned char *)text; *at;) {
+		bool control = is_control(at[0], at[1]);
 
-	for (const unsigned char *at = (const unsigned char *)text; *at; before = *at++) {
-		bool plain = *at > ' ' && !strchr("\x7f,;", *at) && !is_control(before, *at) &&
-			     !is_control(*at, at[1]);
-
-		fputc(plain ? *at : '_', file);
+		if (!control && *at > ' ' && !strchr("\x7f,;", *at)) {
+			at += pp_utf8_put((const char *)at, file);
+			continue;
+		}
+		fputs(control ? "__" : "_", file);
+		at += control ? 2 : 1;
 	}
 }
 

@@ -42,20 +42,20 @@ static void put_hex(FILE *file, uint64_t address)
 		fprintf(file, "0x%" PRIx64, address);
 }
 
-/* RFC 4180. */
+/* RFC 4180, in UTF-8. */
 static void put_field(FILE *file, const char *text)
 {
-	if (!text[strcspn(text, ",\"\r\n")]) {
-		fputs(text, file);
-		return;
-	}
-	fputc('"', file);
-	for (; *text; text++) {
+	bool quoted = text[strcspn(text, ",\"\r\n")];
+
+	if (quoted)
+		fputc('"', file);
+	while (*text) {
 		if (*text == '"')
 			fputc('"', file);
-		fputc(*text, file);
+		text += pp_utf8_put(text, file);
 	}
-	fputc('"', file);
+	if (quoted)
+		fputc('"', file);
 }
 
 static void put_csv(const struct pp_export *x, const struct row *row, bool first)

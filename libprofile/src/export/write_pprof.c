@@ -20,6 +20,7 @@
 
 #include "../code/pp_code.h"
 #include "base/table.h"
+#include "base/utf8.h"
 #include "base/vector.h"
 #include "pathprof/profile.h"
 #include "pp_callers.h"
@@ -84,12 +85,17 @@ static int room(void *array_at, uint32_t cnt, size_t size)
 
 /* ---------------------------------------------------------------- strings and functions */
 
-/* The text's number in the string table; -ENOMEM. */
+/* The text's number in the string table; -ENOMEM. A protobuf string is UTF-8. */
 static int64_t string_of(struct image *image, const char *text)
 {
-	uint32_t number;
+	char *valid = pp_utf8_text(text);
+	int64_t number = -ENOMEM;
+	uint32_t at;
 
-	return pp_texts_at(&image->strings, text, &number) < 0 ? -ENOMEM : (int64_t)number;
+	if (valid && pp_texts_at(&image->strings, valid, &at) >= 0)
+		number = at;
+	free(valid);
+	return number;
 }
 
 /* Uses whole path names, so that readers find the source from any directory. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "base/utf8.h"
 #include "pathprof/export.h"
 #include "pp_export.h"
 #include "pp_pprof.h"
@@ -212,12 +213,15 @@ void pathprof_export_frame(FILE *file, const char *name)
 {
 	const unsigned char *at = (const unsigned char *)name;
 
-	for (size_t len; *at; at += len ? len : 1) {
-		len = control_bytes(at);
-		if (len)
-			fputs(len == 2 ? "__" : "_", file);
-		else
-			fputc(*at == ';' ? ':' : *at, file);
+	while (*at) {
+		size_t len = control_bytes(at);
+
+		if (len || *at == ';') {
+			fputs(len == 2 ? "__" : len ? "_" : ":", file);
+			at += len ? len : 1;
+		} else {
+			at += pp_utf8_put((const char *)at, file);
+		}
 	}
 }
 
