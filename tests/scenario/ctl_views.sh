@@ -537,6 +537,14 @@ sqlite3 "$dir/clocks.db" 'CREATE TEMP TABLE other AS SELECT * FROM windows;
 run 0 --db "$dir/clocks.db" export --any-owner -F folded -o "$dir/folded"
 grep -q 'counts are TIME, from a clock set to up to 99 samples a second' "$dir/said" ||
 	fail "export of clocks that differ: $(cat "$dir/said")"
+# Each clock's samples stand for as much time as lies between them.
+sqlite3 "$dir/clocks.db" 'CREATE TEMP TABLE other AS SELECT * FROM clock_counts;
+	UPDATE other SET window = window + 1; INSERT INTO clock_counts SELECT * FROM other'
+run 0 --db "$dir/clocks.db" export --any-owner -F folded -o "$dir/folded"
+time_is=$(awk '{ sum += $NF } END { printf "%.0f", sum / 1e6 }' "$dir/folded")
+time_was=$(sqlite3 "$dir/clocks.db" 'SELECT CAST(round(sum(c.samples * 1e3 / w.clock_hz)) AS INT)
+	FROM clock_counts c JOIN windows w ON w.id = c.window')
+[ "$time_is" = "$time_was" ] || fail "clocks that differ: $time_is ms are exported, $time_was were sampled"
 # A chain whose outermost callers were not found out begins with the binary of those that were.
 cp "$dir/code.db" "$dir/deep.db"
 sqlite3 "$dir/deep.db" "INSERT INTO contexts

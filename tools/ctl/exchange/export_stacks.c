@@ -242,10 +242,10 @@ int export_stacks(struct view_query *query, enum pathprof_format format, bool ru
 	if (r < 0)
 		return r;
 	s.shares = query->shares;
-	s.timed = s.shares->clock_samples && query->measure.clock_hz && !runs;
+	s.timed = s.shares->clock_samples && query->measure.timed_samples > 0 && !runs;
 	if (s.timed)
-		s.unit =
-			(double)s.shares->clock_samples * PP_NSEC_PER_SEC / query->measure.clock_hz;
+		s.unit = (double)s.shares->clock_samples * query->measure.time_ns /
+			 query->measure.timed_samples;
 	to.figure = *ret_figure = figure_of(&s, query);
 	r = collect(&s, query, error);
 	if (r == 0)

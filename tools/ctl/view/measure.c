@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "../text/cleanup.h"
+#include "base/clock.h"
 #include "base/plural.h"
 
 static uint32_t greater(uint32_t a, uint32_t b)
@@ -22,6 +23,16 @@ static double cut_samples(const struct pathprof_totals *totals)
 	return bursts > full ? (double)totals->clock_samples * (1 - full / bursts) : 0;
 }
 
+static void add_time(struct measure *measure, const struct pathprof_window_row *row)
+{
+	double samples = (double)row->totals.clock_samples;
+
+	if (!row->clock_hz)
+		return;
+	measure->timed_samples += samples;
+	measure->time_ns += samples * PP_NSEC_PER_SEC / row->clock_hz;
+}
+
 static int add_window(void *context, const struct pathprof_window_row *row)
 {
 	struct measure *measure = context;
@@ -35,6 +46,7 @@ static int add_window(void *context, const struct pathprof_window_row *row)
 	measure->cut_samples += cut_samples(&row->totals);
 	measure->shared_cnt += row->totals.drops[PATHPROF_DROP_BUSY];
 	measure->left_out_cnt += row->totals.drops[PATHPROF_DROP_TABLE_FULL];
+	add_time(measure, row);
 	lost_add(&measure->lost, &row->totals);
 	measure->horizon = greater(measure->horizon, row->horizon);
 	measure->taken_wanted = greater(measure->taken_wanted, row->taken_wanted);

@@ -24,6 +24,8 @@ struct measure {
 	struct lost lost;
 	double cut_samples; /* as in struct pathprof_shares, the kernel's included */
 	uint32_t horizon, taken_wanted, clock_hz; /* the greatest */
+	double timed_samples;                     /* clock samples of windows whose rate is known */
+	double time_ns;                           /* that they stand for */
 	bool mixed;                               /* horizons or clocks of windows differ */
 	bool clock_kernel;                        /* of some window at least */
 };
