@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/epoll.h>
@@ -29,6 +30,7 @@
 #include "shared/log.h"
 #include "service.h"
 #include "service_state.h"
+#include "track/track_proc.h"
 #include "values/values.h"
 
 #define PROGRESS_EVERY_US UINT64_C(1000000)
@@ -261,17 +263,54 @@ static void end_child(struct oneshot *shot)
 	waitpid(shot->child, NULL, 0);
 }
 
-static int start_target(struct oneshot *shot)
+/* The process that a thread is of; 0: not known. */
+static pid_t process_of(pid_t tid)
 {
+	static const char key[] = "\nTgid:\t";
+	const char *line = NULL;
+	char text[512];
+
+	if (pp_proc_read_of(tid, "status", text, sizeof(text)) > 0)
+		line = strstr(text, key);
+	return line ? (pid_t)strtol(line + sizeof(key) - 1, NULL, 10) : 0;
+}
+
+/* A process that cannot be recorded is told here: events that fail on it look like missing rights.
+ */
+static int open_process(struct oneshot *shot, struct pathprof_error *error)
+{
+	const pid_t pid = shot->args->pid, process = process_of(pid);
+	struct pp_stat stat;
+
+	if (process && process != pid)
+		return pathprof_fail(error, -EINVAL,
+				     "-p %d: this is a thread of process %d, and only whole "
+				     "processes are recorded: -p %d",
+				     pid, process, process);
+	if (!pp_proc_stat(pid, &stat) && pp_stat_is_dead(&stat))
+		return pathprof_fail(error, -ESRCH,
+				     "-p %d: it has ended, and only its exit status is left, for "
+				     "which its parent %d has not asked yet",
+				     pid, stat.ppid);
+	shot->pidfd = pidfd_open(pid, 0);
+	if (shot->pidfd < 0)
+		return pathprof_fail(error, -errno, "-p %d: %s", pid, strerror(errno));
+	return 0;
+}
+
+static int start_target(struct oneshot *shot, struct pathprof_error *error)
+{
+	int r;
+
 	if (shot->args->group) {
 		/* it is nobody's service, whatever it runs in */
 		unsetenv("NOTIFY_SOCKET");
 		return 0;
 	}
-	if (!shot->args->pid)
-		return start_child(shot);
-	shot->pidfd = pidfd_open(shot->args->pid, 0);
-	return shot->pidfd < 0 ? -errno : 0;
+	if (shot->args->pid)
+		return open_process(shot, error);
+	r = start_child(shot);
+	return r < 0 ? pathprof_fail(error, r, "fork: %s", strerror(-r)) : 0;
 }
 
 /* The source may hold bursts still: the counts are whole once the service is finished. */
@@ -303,7 +342,7 @@ static void print_end(const struct oneshot *shot)
 
 static int not_run(struct oneshot *shot, int r)
 {
-	const char *command = shot->args->command[0];
+	const char *command = *shot->args->command[0] ? shot->args->command[0] : "''";
 	int status = 0;
 
 	waitpid(shot->child, &status, 0);
@@ -398,13 +437,11 @@ int pp_oneshot_main(const struct pp_args *args, const struct pp_config *config)
 	if (args->quiet)
 		pp_log_init(LOG_ERR);
 	block_signals(&shot);
-	r = start_target(&shot);
-	if (r < 0 && args->pid)
-		pp_log(LOG_ERR, "-p %d: %s", args->pid, strerror(-r));
-	else if (r < 0)
-		pp_log(LOG_ERR, "fork: %s", strerror(-r));
-	if (r < 0)
+	r = start_target(&shot, &error);
+	if (r < 0) {
+		pp_log(LOG_ERR, "%s", error.text);
 		return 1;
+	}
 	shot.begin_ns = pp_monotonic_ns();
 	r = pp_service_new(&shot.service, config, args->pid ? args->pid : shot.child, &error);
 	if (r == 0)

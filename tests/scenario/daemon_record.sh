@@ -118,6 +118,29 @@ status=0
 record --quiet -p 999999999 2>"$tmp/err" || status=$?
 check no-such-pid "$status" test "$status" -eq 1
 check no-such-pid-is-named "$(cat "$tmp/err")" grep -q -e '-p 999999999: No such process' "$tmp/err"
+# A thread's number, and a process that has ended and is not waited for.
+python3 - >"$tmp/pids" <<'END' &
+import os, threading, time
+ended = os.fork()
+if ended == 0:
+    os._exit(0)
+os.waitid(os.P_PID, ended, os.WEXITED | os.WNOWAIT)
+def rest():
+    print(threading.get_native_id(), os.getpid(), ended, flush=True)
+    time.sleep(100)
+threading.Thread(target=rest).start()
+END
+holder=$!
+wait_for 60 test -s "$tmp/pids"
+read -r thread process dead <"$tmp/pids"
+for pid in $thread $dead; do
+	status=0
+	record --quiet --duration 10ms -p "$pid" 2>"$tmp/err.$pid" || status=$?
+	check "unfit-pid-$((pid == dead))" "$status" test "$status" -eq 1
+done
+check thread-is-named "$(cat "$tmp/err.$thread")" grep -q -e "-p $thread: .* thread of process $process," "$tmp/err.$thread"
+check dead-is-named "$(cat "$tmp/err.$dead")" grep -q -e "-p $dead: it has ended" "$tmp/err.$dead"
+kill -KILL "$holder"
 
 mkdir -m 777 "$tmp/user"
 db=$tmp/user/p.db
