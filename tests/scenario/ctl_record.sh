@@ -22,6 +22,8 @@ command -v bzip2 >/dev/null || {
 cd "$dir"
 run 127 record -o unmade.db -- ./nothing-of-that-name
 [ ! -e unmade.db ] || fail "a command that is not there makes a database"
+run 127 record -o unmade.db -- ''
+grep -q "'': No such file" said || fail "an empty command is not shown: $(cat said)"
 run 2 record --hold 1s -- true
 grep -qx "Try .pathprofctl record --help'\." said || fail "another command's help is named: $(cat said)"
 # Text of sorts: enough repetition to keep the sorting busy.
@@ -46,13 +48,17 @@ record
 cmp -s got expected.bz2 || fail "the program's output was changed"
 grep -q 'Hottest functions' said || fail "no report on standard error"
 [ -e pathprof.db ] || fail "no pathprof.db"
-# Jobs in the background of a script ignore interrupts, and so does what they run.
+# Jobs in the background of a script ignore interrupts, services of systemd SIGPIPE, and so does what they run.
 for ignored in 0 1; do
 	python3 -c 'import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_IGN if sys.argv[1] == "1" else signal.SIG_DFL)
+for number in signal.SIGINT, signal.SIGPIPE, signal.SIGCHLD:
+    signal.signal(number, signal.SIG_IGN if sys.argv[1] == "1" else signal.SIG_DFL)
 os.execv(sys.argv[2], sys.argv[2:])' $ignored "$ctl" record --no-report -o signals.db -- grep SigIgn /proc/self/status >signals 2>said ||
 		fail "record of a program that tells its signals: $(cat said)"
-	[ $(($((0x$(cut -f 2 signals))) >> 1 & 1)) = $ignored ] || fail "SIGINT ignored before: $ignored; in the program: $(cat signals)"
+	for number in 2 13 17; do
+		[ $(($((0x$(cut -f 2 signals))) >> (number - 1) & 1)) = $ignored ] ||
+			fail "signal $number ignored before: $ignored; in the program: $(cat signals)"
+	done
 done
 run 0 --db pathprof.db db check
 

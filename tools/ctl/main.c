@@ -3,17 +3,16 @@
 #include <errno.h>
 #include <locale.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/children.h"
 #include "base/options.h"
 #include "code/keeper.h"
 #include "code/symbols.h"
 #include "ctl.h"
 #include "hub.h"
+#include "oneshot.h"
 #include "options.h"
 #include "pathprof/parcel_store.h"
 #include "scratch.h"
@@ -390,8 +389,7 @@ int main(int argc, char **argv)
 {
 	setlocale(LC_ALL, "");
 	setlocale(LC_NUMERIC, "C");
-	signal(SIGPIPE, SIG_IGN);
-	pp_children_leave_status(NULL);
+	oneshot_take_signals();
 	ctl_term_init(STDOUT_FILENO, CTL_COLOR_AUTO);
 	return finish(run(argc, argv));
 }

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/children.h"
 #include "ctl.h"
 #include "text/cleanup.h"
 
@@ -149,9 +150,19 @@ static void release_signals(const struct signals_before *before)
 	sigprocmask(SIG_SETMASK, &before->mask, NULL);
 }
 
+/* The caller's handling of what this process ignores, or must not ignore. */
+static struct sigaction pipe_before, child_before;
+
+void oneshot_take_signals(void)
+{
+	sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, &pipe_before);
+	pp_children_leave_status(&child_before);
+}
+
 static _Noreturn void become(const char *program, char **arguments)
 {
-	signal(SIGPIPE, SIG_DFL);
+	sigaction(SIGPIPE, &pipe_before, NULL);
+	sigaction(SIGCHLD, &child_before, NULL);
 	execvp(program, arguments);
 	ctl_fail("%s: %s: install it beside pathprofctl or in PATH", program, strerror(errno));
 	_exit(CTL_FAILURE);

@@ -27,6 +27,11 @@ void oneshot_push_option(struct oneshot_arguments *arguments, const char *name, 
  * Returns CTL_OK, or CTL_FAILURE after a message.
  */
 int oneshot_check_output(const char *path);
+/*
+ * Ignores SIGPIPE, and has children leave a status. What runs by the functions below begins with
+ * both signals as they were before. Once, at the program's start.
+ */
+void oneshot_take_signals(void);
 /* Runs the program that the first argument names, and waits: its exit status. verb is for messages.
  */
 int oneshot_run(const char *verb, char **arguments);
