@@ -243,6 +243,29 @@ for header in "project/ways.h" "-x c-header project/ways.h" "-xc-header project/
 		not_ok "a precompiled header ($header)" "$(head -n 1 build.log)"
 	fi
 done
+# The loader runs resolvers of ifuncs, and what they call, while nothing can be counted yet.
+cat >resolved.c <<'EOF'
+static volatile int asked;
+static int is_quick(void) { return asked++ == 7; }
+static int knows(void) { return asked == 0 ? is_quick() : 2; }
+static int quick(int x) { return x; }
+static int slow(int x) { return x == 41 ? x + 1 : 0; }
+static int (*choose(void))(int) { return knows() == 1 ? quick : slow; }
+int chosen(int) __attribute__((ifunc("choose")));
+int main(void) { return chosen(41) != 42 || knows() != 2; }
+EOF
+for how in -O0 -O2 "-O2 -static" "-O2 --pathprof-late"; do
+	rm -rf counts && mkdir counts
+	# shellcheck disable=SC2086 # a list of words
+	if ! "$cc" -w $how resolved.c -o resolved 2>build.log; then
+		not_ok "resolvers of ifuncs, $how" "$(head -n 1 build.log)"
+	elif ! PATHPROF_DIR=counts ./resolved >said 2>&1; then
+		not_ok "resolvers of ifuncs, $how" "the program ends with another status"
+	else
+		ran=$("$lab" counts --all counts/*.ppraw | awk -F '\t' '$2 == "main" { n += $4 } END { print n }')
+		[ "$ran" = 1 ] && ok "resolvers of ifuncs, $how" || not_ok "resolvers of ifuncs, $how" "main ran $ran times"
+	fi
+done
 if needs ccache ccache; then
 	export CCACHE_DIR=$PWD/ccache
 	for round in first second; do

@@ -23,6 +23,7 @@
 #include "counters.h"
 #include "crossing.h"
 #include "promote.h"
+#include "resolvers.h"
 #include "stage.h"
 #include "supergraph.h"
 
@@ -198,6 +199,7 @@ static void instrument(LLVMModuleRef module, LLVMTargetMachineRef machine)
 	unit.practical = setting("practical") != NULL;
 	unit.defers_turns = setting("defer-turns") != NULL;
 	unit.rules = rules();
+	resolvers_mark(&unit);
 	if (stage_directory())
 		counters_take(&unit);
 	if (setting("targets"))

@@ -10,6 +10,7 @@
 #include "counters.h"
 #include "describe.h"
 #include "place.h"
+#include "resolvers.h"
 #include "pathprof/instrument_abi.h"
 
 void *must_allocate(size_t cnt, size_t size)
@@ -107,20 +108,11 @@ bool unit_is_local(LLVMValueRef function)
 	return linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage;
 }
 
-/* IFUNC resolvers run before thread-local variables can be used. */
-static bool is_resolver(LLVMModuleRef module, LLVMValueRef function)
-{
-	for (LLVMValueRef i = LLVMGetFirstGlobalIFunc(module); i; i = LLVMGetNextGlobalIFunc(i))
-		if (LLVMGetGlobalIFuncResolver(i) == function)
-			return true;
-	return false;
-}
-
 bool unit_leaves_out(const struct unit *unit, LLVMValueRef function)
 {
 	return unit_has_attribute(function, unit->naked) ||
 	       unit_has_attribute(function, unit->noprofile) ||
-	       unit_has_attribute(function, unit->coroutine) || is_resolver(unit->module, function);
+	       unit_has_attribute(function, unit->coroutine) || resolvers_run(function);
 }
 
 void unit_run_passes(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *passes)
