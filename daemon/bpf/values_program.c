@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../track/track_proc.h"
+#include "base/cleanup.h"
 #include "base/vector.h"
 #include "values.h"
 #include "values.skel.h"
@@ -17,6 +19,8 @@
 #include "values_threads.h"
 
 #define LINK_MAX 16384
+/* A family that forks without pause is looked through so often at the start. */
+#define LOOKS_MAX 16
 
 _Static_assert(PP_VALUES_PLACE_MAX == PP_VALUES_SITE_MAX, "one limit");
 _Static_assert(PP_VALUES_DROPS_MAX >= PP_VALUES_DROP_CNT, "all have room");
@@ -165,18 +169,23 @@ static void unprobe_all(struct pp_values_program *p)
 	p->link_cnt = 0;
 }
 
+/* Counts a process whose probes were refused, unless it has ended. */
+static void note_unprobed(struct pp_values_program *p, pid_t pid, int code)
+{
+	unprobe(p, pid);
+	if (code == -ESRCH)
+		return;
+	if (!p->unprobed++)
+		pathprof_fail(&p->unprobed_why, code, "process %d: %s", (int)pid, strerror(-code));
+}
+
 /* Probes a new process, unless it has ended already. */
 static void follow(struct pp_values_program *p, pid_t pid)
 {
 	int r = probe(p, pid);
 
-	if (r == 0)
-		return;
-	unprobe(p, pid);
-	if (r == -ESRCH)
-		return;
-	if (!p->unprobed++)
-		pathprof_fail(&p->unprobed_why, r, "process %d: %s", (int)pid, strerror(-r));
+	if (r < 0)
+		note_unprobed(p, pid, r);
 }
 
 /* ---------------------------------------------------------------- loading */
@@ -232,11 +241,13 @@ static int load(struct pp_values_program *p, const struct pathprof_compress_form
 	return r < 0 ? r : take_hold(p, &p->skeleton->data_cfg->config);
 }
 
+/* -EEXIST: it belongs to them already. */
 static int join_family(const struct pp_values_program *p, pid_t pid)
 {
 	uint32_t key = (uint32_t)pid;
 
-	return bpf_map_update_elem(bpf_map__fd(p->skeleton->maps.family), &key, &key, BPF_ANY) < 0
+	return bpf_map_update_elem(bpf_map__fd(p->skeleton->maps.family), &key, &key, BPF_NOEXIST) <
+			       0
 		       ? -errno
 		       : 0;
 }
@@ -276,6 +287,40 @@ static int check_threads(struct pp_values_program *p)
 	return p->way == PP_VALUES_WAY_MULTI ? -EOPNOTSUPP : -ENXIO;
 }
 
+/* Whether it is a new one. Those of the family that on_fork saw have their probes by the ring. */
+static bool take_in(struct pp_values_program *p, pid_t pid)
+{
+	int r = join_family(p, pid);
+
+	if (r == -EEXIST)
+		return false;
+	if (r == 0)
+		follow(p, pid);
+	else
+		note_unprobed(p, pid, r);
+	return r == 0;
+}
+
+/* A process that runs already may have descendants. One that is not in the family yet forks unseen.
+ */
+static int take_descendants(struct pp_values_program *p, pid_t pid)
+{
+	bool any = true;
+
+	for (int look = 0; any && look < LOOKS_MAX; look++) {
+		_cleanup_free_ pid_t *pids = NULL;
+		size_t cnt;
+		int r = pp_proc_pids(pid, &pids, &cnt);
+
+		if (r < 0)
+			return r;
+		any = false;
+		for (size_t i = 0; i < cnt; i++)
+			any |= take_in(p, pids[i]);
+	}
+	return 0;
+}
+
 /* The process joins the family before it has probes, so that none of its executions is missed. */
 static int begin(struct pp_values_program *p, pid_t pid)
 {
@@ -283,7 +328,9 @@ static int begin(struct pp_values_program *p, pid_t pid)
 
 	if (r == 0)
 		r = join_family(p, pid);
-	return r < 0 ? r : probe(p, pid);
+	if (r == 0)
+		r = probe(p, pid);
+	return r < 0 ? r : take_descendants(p, pid);
 }
 
 static int open_way(struct pp_values_program *p, const struct pathprof_compress_form *form,

@@ -177,6 +177,17 @@ done
 # runs PID FILE: the process has come so far that it has mapped it.
 runs() { wait_for 60 grep -qF "$2" "/proc/$1/maps"; }
 
+# A process whose child ran before: a server's workers are recorded with it.
+fresh
+bash -c '"$0" 2000000000 >/dev/null & wait' "$values" &
+parent=$!
+worker() { pgrep -P "$parent" >"$tmp/worker" && runs "$(cat "$tmp/worker")" "$values"; }
+wait_for 60 worker || not_ok workers "no child came"
+record -p "$parent" --duration 2s --value "$values:pushed:1" || not_ok workers "$(cat "$tmp/err")"
+check workers "$(figure pushed 1 executed) executions" test "$(figure pushed 1 executed)" -gt 0
+kill -9 "$(cat "$tmp/worker")" "$parent"
+wait "$parent" 2>/dev/null || true
+
 # A running process; its values only while it is recorded.
 fresh
 "$values" 200000000 >"$tmp/busy.out" &
