@@ -79,8 +79,8 @@ echo "# the account tells $told_part of the kernel's; CPU time and holds are $sh
 check soak-account-is-the-kernels "$told told, $least to $most" \
 	true_that "$told >= 0.9 * $least && $told <= 1.1 * $most"
 check soak-keeps-to-budget "$share of $budget" true_that "$share <= 1.02 * $budget"
-# Memory that fills up to a bound: 8 MiB of the store's pages, 6 MiB of row ids, and the processes
-# that ended in the last seconds, of which a machine with less to do starts more.
+# Memory that fills up to a bound: 8 MiB of the store's pages, row ids of what is seen, and the
+# processes that ended in the last seconds, of which a machine with less to do starts more.
 check soak-memory-is-flat "$(of_column min 6) to $(of_column max 6) KiB" \
 	true_that "$(of_column max 6) <= $(of_column min 6) + 24 * 1024"
 check soak-windows-in-time "$windows in $passed s" \
