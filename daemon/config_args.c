@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/options.h"
 #include "base/units.h"
 #include "pathprof/sources.h"
@@ -16,11 +15,6 @@
 /* A recording has one program to look at and somebody waiting for it. */
 #define RECORD_OVERHEAD  "20%"
 #define RECORD_FREQUENCY "997"
-/*
- * A burst that stops at each instruction sees some 40 of them in the 2 ms that a server can spare,
- * and few paths are so short. A command that is run to be looked at can spare more.
- */
-#define RECORD_HOLD_STEPS_NS (20 * PP_NSEC_PER_MSEC)
 
 /*
  * Options are read into this structure. An option that only fills in a member gives its offset
@@ -134,9 +128,7 @@ static const struct pp_option options[] = {
 	{"instructions", 0, "N",
 	 "instructions in one burst of the sources that sample on a clock (1024)",
 	 PROFILE("Instructions")},
-	{"hold", 0, "SPAN",
-	 "how long a burst of the source step may hold its thread (2ms; without "
-	 "breakpoints a command's 20ms)",
+	{"hold", 0, "SPAN", "how long a burst of the source step may hold its thread (2ms)",
 	 PROFILE("HoldMaxSec")},
 	{"clock", 0, "HZ", "samples a second and CPU of the clock beside the source (97; 0: none)",
 	 PROFILE("ClockHz")},
@@ -252,18 +244,6 @@ static void record_defaults(struct pp_config *config)
 	pp_config_set(config, "Store", "MaxRetentionSec", "0", NULL);
 }
 
-/* A hold that somebody asked for is kept. 0: no other than HoldMaxSec=. */
-static uint64_t hold_steps_ns(const struct pp_args *args, const struct pp_config *config)
-{
-	struct pp_config defaults;
-
-	pp_config_defaults(&defaults);
-	return args->mode == PP_ARGS_RECORD && args->command && !overrides(args, "HoldMaxSec") &&
-			       config->hold_max_ns == defaults.hold_max_ns
-		       ? RECORD_HOLD_STEPS_NS
-		       : 0;
-}
-
 int pp_args_config(const struct pp_args *args, struct pp_config *ret_config,
 		   struct pathprof_error *error)
 {
@@ -284,7 +264,6 @@ int pp_args_config(const struct pp_args *args, struct pp_config *ret_config,
 	}
 	if (r < 0)
 		return r;
-	config.hold_steps_ns = hold_steps_ns(args, &config);
 	*ret_config = config;
 	return 0;
 }

@@ -218,7 +218,6 @@ static struct pp_source_config source_config(const struct pp_service *service)
 		.taken_wanted = (uint32_t)service->config.taken_wanted,
 		.horizon = pp_service_horizon(service),
 		.hold_max_ns = service->config.hold_max_ns,
-		.hold_steps_ns = service->config.hold_steps_ns,
 		.overhead_ppm = (uint32_t)pp_service_source_ppm(service),
 		.frequency_hz = (uint32_t)service->config.frequency_hz,
 		.pin = service->config.pin != 0,

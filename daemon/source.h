@@ -27,19 +27,18 @@ struct pp_source_config {
 	uint32_t horizon;      /* instructions a burst, where a source samples on a clock and counts
 				  them; 0: taken_wanted */
 	uint64_t hold_max_ns;  /* step: a burst holds its thread so long at most; 0: 2 ms */
-	uint64_t hold_steps_ns; /* the same where there are no breakpoints; 0: hold_max_ns */
-	uint32_t overhead_ppm;  /* share of all CPUs' time that targets may be held and the source
-				   may compute, parts per million; 0: none. Of the budget, what
-				   the daemon leaves */
-	uint32_t frequency_hz;  /* samples a second and CPU offered before the budget decides */
-	bool pin;               /* may hold a target on one CPU during a burst (see step_pin.c) */
-	bool realtime;          /* also threads of a real-time policy, and on isolated CPUs */
-	bool stacks;            /* also the stacks of bursts, where a source can copy them */
-	bool compress;          /* counted paths instead of bursts, where a source can count them */
-	const char *event;      /* hardware event to sample on, "" or NULL: taken branches */
-	uint64_t cgroup;        /* only threads in it or below, an id (inode) of the unified
-				   hierarchy; 0: all */
-	uint32_t cgroup_level;  /* its depth there, the root's is 0 */
+	uint32_t overhead_ppm; /* share of all CPUs' time that targets may be held and the source
+				  may compute, parts per million; 0: none. Of the budget, what
+				  the daemon leaves */
+	uint32_t frequency_hz; /* samples a second and CPU offered before the budget decides */
+	bool pin;              /* may hold a target on one CPU during a burst (see step_pin.c) */
+	bool realtime;         /* also threads of a real-time policy, and on isolated CPUs */
+	bool stacks;           /* also the stacks of bursts, where a source can copy them */
+	bool compress;         /* counted paths instead of bursts, where a source can count them */
+	const char *event;     /* hardware event to sample on, "" or NULL: taken branches */
+	uint64_t cgroup;       /* only threads in it or below, an id (inode) of the unified
+				  hierarchy; 0: all */
+	uint32_t cgroup_level; /* its depth there, the root's is 0 */
 	uint64_t ip_min, ip_max; /* only samples that interrupt at ip_min <= ip <= ip_max; both 0:
 				    all */
 	const char *notation; /* of the compressor (pathprof/compress.h), "" or NULL: the source's

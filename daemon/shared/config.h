@@ -67,10 +67,9 @@ struct pp_config {
 	uint64_t source;       /* see PP_CONFIG_SOURCE_AUTO */
 	uint64_t overhead_ppm; /* share of all CPUs' time */
 	uint64_t window_ns;
-	uint64_t taken_wanted;  /* taken branches a burst, where it is counted in them */
-	uint64_t horizon;       /* instructions a burst of a source that samples on a clock */
-	uint64_t hold_max_ns;   /* a burst holds its thread so long at most */
-	uint64_t hold_steps_ns; /* no setting: where it stops at each instruction; 0: hold_max_ns */
+	uint64_t taken_wanted; /* taken branches a burst, where it is counted in them */
+	uint64_t horizon;      /* instructions a burst of a source that samples on a clock */
+	uint64_t hold_max_ns;  /* a burst holds its thread so long at most */
 	uint64_t frequency_hz;
 	uint64_t clock_hz;      /* of the clock beside the source; 0: none */
 	uint64_t mapping;       /* enum pathprof_mapping */

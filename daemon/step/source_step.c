@@ -122,7 +122,6 @@ static struct pp_step_config config_message(const struct step_source *source)
 		.taken_wanted = source->config.taken_wanted,
 		.horizon = source->config.horizon,
 		.hold_max_us = (uint32_t)(source->config.hold_max_ns / 1000),
-		.hold_steps_us = (uint32_t)(source->config.hold_steps_ns / 1000),
 		.overhead_ppm = source->config.overhead_ppm,
 		.frequency_hz = source->config.frequency_hz,
 		.pin = source->config.pin,
@@ -257,8 +256,6 @@ static struct pp_source_config complete(const struct pp_source_config *config)
 		whole.taken_wanted = TAKEN_DEFAULT;
 	if (!whole.hold_max_ns)
 		whole.hold_max_ns = HOLD_MAX_NS;
-	if (!whole.hold_steps_ns)
-		whole.hold_steps_ns = whole.hold_max_ns;
 	if (!whole.frequency_hz)
 		whole.frequency_hz = RATE_DEFAULT_HZ;
 	return whole;

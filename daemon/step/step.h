@@ -22,7 +22,7 @@
 #include "step_family.h"
 #include "step_silent.h"
 
-#define PP_STEP_VERSION 6
+#define PP_STEP_VERSION 5
 /* The longest window, in instructions. */
 #define PP_STEP_HORIZON_MAX 8192
 
@@ -61,7 +61,6 @@ struct pp_step_config {
 	uint32_t horizon;   /* instructions a burst; 0: taken_wanted */
 	uint32_t event_cnt; /* in the first: descriptors of events that come after it */
 	uint32_t hold_max_us;
-	uint32_t hold_steps_us; /* the same where there are no breakpoints */
 };
 
 /* Descriptors come so many a message of one byte; the kernel takes 253. */
@@ -132,7 +131,7 @@ struct pp_step_hold {
 
 _Static_assert(offsetof(struct pathprof_burst, source) == offsetof(struct pp_step_header, type),
 	       "step: type");
-_Static_assert(sizeof(struct pp_step_config) == 52, "step: config");
+_Static_assert(sizeof(struct pp_step_config) == 48, "step: config");
 _Static_assert(offsetof(struct pp_step_stack, stack) == 176, "step: stack");
 _Static_assert(sizeof(struct pp_step_stats) == 88 + 8 * PATHPROF_DROP_CNT, "step: stats");
 

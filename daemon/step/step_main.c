@@ -114,8 +114,7 @@ static bool is_config(const struct pp_step_config *config, ssize_t len_bytes)
 	       config->header.type == PP_STEP_TYPE_CONFIG && config->taken_wanted > 0 &&
 	       config->taken_wanted <= PATHPROF_BURST_MAX &&
 	       config->horizon <= PP_STEP_HORIZON_MAX && config->frequency_hz > 0 &&
-	       config->hold_max_us > 0 && config->hold_steps_us > 0 &&
-	       config->event_cnt <= PP_ISOLATED_CPU_MAX;
+	       config->hold_max_us > 0 && config->event_cnt <= PP_ISOLATED_CPU_MAX;
 }
 
 static uint32_t cpus_online(void)
@@ -138,8 +137,6 @@ static void set_rate(uint32_t frequency_hz)
 
 static void apply(const struct pp_step_config *config)
 {
-	bool has_breaks = stepper.stats.breaks != PP_STEP_BREAK_NONE;
-
 	stepper.flags = config->flags;
 	stepper.holder.pin.cpu_cnt = cpus_online();
 	stepper.holder.pin.enabled = config->pin && stepper.holder.pin.hold;
@@ -149,7 +146,7 @@ static void apply(const struct pp_step_config *config)
 		.breaks = stepper.stats.breaks,
 		.step_max = config->horizon ? STEPS_BASE + config->horizon
 					    : STEPS_BASE + STEPS_A_TAKEN * config->taken_wanted,
-		.time_ns = (has_breaks ? config->hold_max_us : config->hold_steps_us) * 1000ull,
+		.time_ns = config->hold_max_us * 1000ull,
 		.call_ns = PP_STEP_CALL_NS,
 		.lookahead = !(config->flags & PP_STEP_NO_LOOKAHEAD),
 		.stack = config->flags & PP_STEP_STACKS ? &stepper.stack : NULL,

@@ -397,35 +397,6 @@ static void test_args_record(void)
 	CU_ASSERT_EQUAL(a.duration_ns, 2000000000);
 }
 
-static uint64_t hold_steps_of(const char *line)
-{
-	struct pp_config config;
-	struct pp_args a;
-
-	CU_ASSERT_EQUAL_FATAL(args(&a, line), 0);
-	CU_ASSERT_EQUAL_FATAL(pp_args_config(&a, &config, &why), 0);
-	return config.hold_steps_ns;
-}
-
-/* Only a command that somebody runs to look at it is held for longer, and not against their word.
- */
-static void test_args_hold(void)
-{
-	const char *dir = unit_tmpdir();
-	char line[PATH_MAX];
-
-	CU_ASSERT_EQUAL(hold_steps_of("--record --db x -- ls"), 20000000);
-	CU_ASSERT_EQUAL(hold_steps_of("--record --db x --hold 2ms -- ls"), 0);
-	CU_ASSERT_EQUAL(hold_steps_of("--record --db x --hold 50ms -- ls"), 0);
-	CU_ASSERT_EQUAL(hold_steps_of("--record --db x -p 5"), 0);
-	CU_ASSERT_EQUAL(hold_steps_of("--record --db x --cgroup a.service"), 0);
-	put(dir, "h", "[Profile]\nHoldMaxSec=1ms\n");
-	snprintf(line, sizeof(line), "-c %s/h", dir);
-	CU_ASSERT_EQUAL(hold_steps_of(line), 0);
-	snprintf(line, sizeof(line), "-c %s/h --record --db x -- ls", dir);
-	CU_ASSERT_EQUAL(hold_steps_of(line), 0);
-}
-
 /* A group may stand alone, or narrow down what else is recorded. */
 static void test_args_group(void)
 {
@@ -717,7 +688,6 @@ static const struct unit_test tests[] = {
 	{"flags beat the file", test_args_beat_the_file},
 	{"usage errors are found", test_args_usage},
 	{"a recording's command line is taken apart", test_args_record},
-	{"a command may be held for longer where each instruction is a stop", test_args_hold},
 	{"a recording may be of a control group", test_args_group},
 	{"ranges of addresses are read", test_addresses},
 	{"the database's default place follows the environment", test_db_path},

@@ -324,16 +324,14 @@ static void test_rests_between_bursts(void)
 }
 
 /* Bursts of thousands of instructions of a child, if the time for them is enough; how long each was
- * held, and time-outs. steps_ns: the limit where there are no breakpoints. */
-static void hold_limited(pid_t pid, uint32_t flags, uint64_t hold_max_ns, uint64_t steps_ns,
-			 struct tally *ret_tally)
+ * held, and time-outs. */
+static void hold_briefly(pid_t pid, uint64_t hold_max_ns, struct tally *ret_tally)
 {
-	struct pp_source *source = open_on(pid, flags);
+	struct pp_source *source = open_on(pid, 0);
 	struct pp_source_config brief = {.only_pid = pid,
 					 .taken_wanted = 8,
 					 .horizon = 8192,
 					 .hold_max_ns = hold_max_ns,
-					 .hold_steps_ns = steps_ns,
 					 .overhead_ppm = 500000,
 					 .frequency_hz = 1000,
 					 .pin = true};
@@ -346,11 +344,6 @@ static void hold_limited(pid_t pid, uint32_t flags, uint64_t hold_max_ns, uint64
 	CU_ASSERT_FATAL(ret_tally->bursts >= 20);
 	source->ops->free(source);
 	end_spinner(pid);
-}
-
-static void hold_briefly(pid_t pid, uint64_t hold_max_ns, struct tally *ret_tally)
-{
-	hold_limited(pid, 0, hold_max_ns, 0, ret_tally);
 }
 
 static void test_hold_max(void)
@@ -394,25 +387,6 @@ static void test_hold_of_one_that_waits(void)
 
 	for (int i = 0; i < 10 && !is; i++)
 		is = is_held_for_less();
-	CU_ASSERT_TRUE(is);
-}
-
-/* Each burst holds for as long as it may, since its horizon is out of reach of single steps. */
-static bool is_held_by_limit_of_steps(void)
-{
-	struct tally longer, brief;
-
-	hold_limited(start_spinner(), PP_STEP_NO_BREAK, 300000, 6000000, &longer);
-	hold_limited(start_spinner(), PP_STEP_NO_BREAK, 6000000, 300000, &brief);
-	return median_ns(&brief) < median_ns(&longer) / 2;
-}
-
-static void test_hold_of_steps(void)
-{
-	bool is = false;
-
-	for (int i = 0; i < 10 && !is; i++)
-		is = is_held_by_limit_of_steps();
 	CU_ASSERT_TRUE(is);
 }
 
@@ -520,7 +494,6 @@ static pid_t start_stepper(pid_t pid, int *ret_fd)
 		.overhead_ppm = 1000000,
 		.frequency_hz = 4000,
 		.hold_max_us = 10000,
-		.hold_steps_us = 10000,
 	};
 	pid_t stepper;
 	int pair[2];
@@ -727,7 +700,6 @@ static const struct unit_test tests[] = {
 	{"a burst ends at the limit of its hold", test_hold_max},
 	{"one that waits is held for as long as it runs between waits",
 	 test_hold_of_one_that_waits},
-	{"without breakpoints a hold has a limit of its own", test_hold_of_steps},
 	{"a slow reader costs bursts, not the stepper", test_slow_reader},
 	{"a reader that pauses for sixty bursts loses none", test_short_pause},
 	{"totals come through a socket that is always full", test_totals_of_a_full_socket},

@@ -495,9 +495,7 @@ static const struct option_row {
 	 {"instructions", 0, "N",
 	  "instructions in a burst where a clock begins it, 64 to 8192 (1024)", set_instructions}},
 	{CTL_OPT_RECORD,
-	 {"hold", 0, "SPAN",
-	  "how long a burst of step may hold its thread, 100us to 100ms (2ms; "
-	  "where there are no breakpoints a command's 20ms)",
+	 {"hold", 0, "SPAN", "how long a burst of step may hold its thread, 100us to 100ms (2ms)",
 	  TEXT(hold)}},
 	{CTL_OPT_RECORD,
 	 {"cgroup", 0, "NAME", "only what runs in this unit or control group (not with step)",

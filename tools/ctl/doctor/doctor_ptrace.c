@@ -113,8 +113,7 @@ static void add_breakpoints(struct facts *facts, bool works)
 				"debug registers do not work here: a window takes a stop for "
 				"each instruction, some ten times as many",
 				"a hypervisor that passes debug registers on; here HoldMaxSec=20ms "
-				"or record -p --hold 20ms gives longer windows, and fewer, as "
-				"record of a command has them"),
+				"or record --hold 20ms gives longer windows, and fewer"),
 			"none");
 }
 
