@@ -30,10 +30,9 @@ struct pp_id_entry {
 struct pp_id_cache {
 	struct pp_id_entry *entries;
 	uint32_t entry_cnt;
-	uint32_t *
-		numbers; /* 8 a set, the used ones first: of its entries, counted from 1; 0: free */
-	uint32_t set_cnt; /* a power of two */
-	uint32_t victim;  /* the way that goes next from a full set */
+	uint32_t *numbers; /* 8 a set: of its entries, counted from 1; 0: free, as all behind it */
+	uint32_t set_cnt;  /* a power of two */
+	uint32_t victim;   /* the way that goes next from a full set */
 };
 
 /* Room for set_cnt * 8 entries; set_cnt a power of two. -ENOMEM, and then there is none. */
