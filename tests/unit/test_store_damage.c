@@ -101,7 +101,7 @@ static int ignore_clock_process(void *context, const struct pathprof_clock_proce
 }
 static int ignore_window(void *context, const struct pathprof_window_row *row)
 {
-	*(uint32_t *)context += row->basis < 1 || row->basis > 2;
+	*(uint32_t *)context += row->basis < 1 || row->basis > 2 || row->begin_ns < 0;
 	return 0;
 }
 
@@ -318,6 +318,7 @@ static void test_values_out_of_range(void)
 		"UPDATE processes SET start_time = -1 WHERE id = 1",
 		"UPDATE windows SET basis = 3 WHERE id = 1",
 		"UPDATE windows SET end_ns = begin_ns - 1",
+		"UPDATE windows SET begin_ns = -9223372036854775807 WHERE id = 1",
 		"UPDATE windows SET bursts = -1 WHERE id = 1",
 		"UPDATE window_ends SET reason = -1 WHERE window = 1 AND reason = 0",
 		"UPDATE edge_counts SET mispredicted = -1",

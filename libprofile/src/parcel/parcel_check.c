@@ -74,8 +74,8 @@ static int check_totals(const struct check *c, const struct pathprof_totals *t)
 
 static int check_window(const struct check *c, const struct pathprof_parcel_window *window)
 {
-	if (window->begin_ns > window->end_ns)
-		return refuse(c, "a window ends before it begins");
+	if (window->begin_ns < 0 || window->begin_ns > window->end_ns)
+		return refuse(c, "a window begins before 1970 or ends before it begins");
 	if (pathprof_parcel_slot(window->end_ns) != c->parcel->slot_s)
 		return refuse(c, "a window ended in another slot");
 	return check_totals(c, &window->totals);

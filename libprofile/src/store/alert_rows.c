@@ -92,10 +92,10 @@ static void take_state(struct pp_row *row, struct pathprof_alert_state *ret_stat
 {
 	ret_state->phase = (uint32_t)pp_row_int(row, 4, 0, PATHPROF_ALERT_PHASE_CNT - 1);
 	ret_state->streak_cnt = pp_row_u32(row, 5);
-	ret_state->since_ns = pp_row_int(row, 6, INT64_MIN, INT64_MAX);
-	ret_state->fired_ns = pp_row_int(row, 7, INT64_MIN, INT64_MAX);
-	ret_state->resolved_ns = pp_row_int(row, 8, INT64_MIN, INT64_MAX);
-	ret_state->seen_ns = pp_row_int(row, 9, INT64_MIN, INT64_MAX);
+	ret_state->since_ns = pp_row_time(row, 6);
+	ret_state->fired_ns = pp_row_time(row, 7);
+	ret_state->resolved_ns = pp_row_time(row, 8);
+	ret_state->seen_ns = pp_row_time(row, 9);
 	ret_state->value = sqlite3_column_double(row->stmt, 10);
 }
 

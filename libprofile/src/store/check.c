@@ -72,9 +72,9 @@ static const struct {
 	 " 4294967295 OR typeof(start_time) <> 'integer' OR start_time < 0"
 	 " OR typeof(exec_cnt) <> 'integer' OR exec_cnt NOT BETWEEN 0 AND 4294967295"
 	 " OR typeof(comm) <> 'text' OR typeof(container) <> 'text'"},
-	{"a window ends before it begins, or has no basis",
+	{"a window begins before 1970 or ends before it begins, or has no basis",
 	 "SELECT 1 FROM windows WHERE typeof(begin_ns) <> 'integer' OR typeof(end_ns) <> 'integer'"
-	 " OR end_ns < begin_ns OR basis NOT IN (1, 2)"},
+	 " OR begin_ns < 0 OR end_ns < begin_ns OR basis NOT IN (1, 2)"},
 	{"a window's totals are out of range",
 	 "SELECT 1 FROM windows WHERE min(source, taken_wanted, bursts, branches, taken, steps,"
 	 " paths, stopped_ns, source_cpu_ns, horizon, clock_hz, insns, pathless,"

@@ -129,8 +129,8 @@ static int take_row(struct pathprof_store *store, sqlite3_stmt *stmt, pathprof_d
 	struct pp_row row = PP_ROW(stmt);
 	struct pathprof_drift_row out = {
 		.window = pp_row_int(&row, 0, INT64_MIN, INT64_MAX),
-		.begin_ns = pp_row_int(&row, 1, INT64_MIN, INT64_MAX),
-		.end_ns = pp_row_int(&row, 2, INT64_MIN, INT64_MAX),
+		.begin_ns = pp_row_time(&row, 1),
+		.end_ns = pp_row_time(&row, 2),
 		.binary_name = pp_row_text(&row, 5),
 		.container = pp_row_text(&row, 6),
 		.baseline = pp_row_text(&row, 7),

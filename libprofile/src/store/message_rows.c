@@ -81,7 +81,7 @@ static void take_columns(struct pp_row *row, struct pathprof_message_row *ret_ro
 {
 	*ret_row = (struct pathprof_message_row){
 		.id = pp_row_int(row, 0, 1, INT64_MAX),
-		.time_ns = pp_row_int(row, 1, INT64_MIN, INT64_MAX),
+		.time_ns = pp_row_time(row, 1),
 		.fired = pp_row_int(row, 2, 0, 1),
 		.rule = pp_row_text(row, 3),
 		.binary = pp_row_text(row, 4),
@@ -90,8 +90,8 @@ static void take_columns(struct pp_row *row, struct pathprof_message_row *ret_ro
 		.metric = pp_row_text(row, 7),
 		.value = sqlite3_column_double(row->stmt, 8),
 		.threshold = sqlite3_column_double(row->stmt, 9),
-		.begin_ns = pp_row_int(row, 10, INT64_MIN, INT64_MAX),
-		.end_ns = pp_row_int(row, 11, INT64_MIN, INT64_MAX),
+		.begin_ns = pp_row_time(row, 10),
+		.end_ns = pp_row_time(row, 11),
 		.summary = pp_row_text(row, 12),
 		.json = pp_row_text(row, 13),
 	};

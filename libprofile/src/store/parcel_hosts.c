@@ -44,7 +44,7 @@ static int take(struct pathprof_store *store, struct pp_row *row, pathprof_host_
 {
 	struct pathprof_host_row out = {
 		.host.cpus = pp_row_u32(row, 5),
-		.host.sent_ns = pp_row_int(row, 6, INT64_MIN, INT64_MAX),
+		.host.sent_ns = pp_row_time(row, 6),
 		.parcel_cnt = pp_row_count(row, 8),
 		.window_cnt = pp_row_count(row, 9),
 		.first_slot_s = pp_row_int(row, 10, 0, INT64_MAX / 1000000000),

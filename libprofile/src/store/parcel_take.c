@@ -259,8 +259,8 @@ static bool is_left_out(const struct take *t, struct pp_row *row)
 {
 	const struct pathprof_parcel_window window = {
 		.id = pp_row_int(row, 0, 1, INT64_MAX),
-		.begin_ns = pp_row_int(row, 1, INT64_MIN, INT64_MAX),
-		.end_ns = pp_row_int(row, 2, INT64_MIN, INT64_MAX),
+		.begin_ns = pp_row_time(row, 1),
+		.end_ns = pp_row_time(row, 2),
 	};
 	uint64_t key = pathprof_parcel_window_key(&window);
 
@@ -510,8 +510,8 @@ static int take_slot_window(struct pp_query *q, struct pp_row *row, void *take_c
 	struct slots *slots = take_context;
 	const struct pathprof_parcel_window window = {
 		.id = pp_row_int(row, 0, 1, INT64_MAX),
-		.begin_ns = pp_row_int(row, 1, INT64_MIN, INT64_MAX),
-		.end_ns = pp_row_int(row, 2, 0, INT64_MAX),
+		.begin_ns = pp_row_time(row, 1),
+		.end_ns = pp_row_time(row, 2),
 	};
 	int64_t slot_s = pathprof_parcel_slot(window.end_ns);
 	int r = pp_row_end(row, q->store, error);

@@ -284,8 +284,8 @@ static int take_earlier(struct pathprof_store *store, sqlite3_stmt *stmt,
 {
 	struct pp_row row = PP_ROW(stmt);
 	struct pathprof_earlier_build_row out = {
-		.last_from_ns = pp_row_int(&row, 2, INT64_MIN, INT64_MAX),
-		.last_until_ns = pp_row_int(&row, 3, INT64_MIN, INT64_MAX),
+		.last_from_ns = pp_row_time(&row, 2),
+		.last_until_ns = pp_row_time(&row, 3),
 	};
 	int r;
 

@@ -217,6 +217,8 @@ struct pp_row {
 
 int64_t pp_row_int(struct pp_row *row, int column, int64_t low, int64_t high);
 uint64_t pp_row_count(struct pp_row *row, int column);
+/* A time since 1970: the difference of two of them fits. */
+int64_t pp_row_time(struct pp_row *row, int column);
 uint32_t pp_row_u32(struct pp_row *row, int column);
 /* 64 bits stored as a signed number. */
 uint64_t pp_row_bits(struct pp_row *row, int column);

@@ -178,8 +178,8 @@ static int take_binary(struct pp_query *q, struct pp_row *row, void *take_contex
 	struct pathprof_binary_row out = {
 		.id = pp_row_int(row, 0, INT64_MIN, INT64_MAX),
 		.name = pp_row_text(row, 3),
-		.first_seen_ns = pp_row_int(row, 4, INT64_MIN, INT64_MAX),
-		.last_seen_ns = pp_row_int(row, 5, INT64_MIN, INT64_MAX),
+		.first_seen_ns = pp_row_time(row, 4),
+		.last_seen_ns = pp_row_time(row, 5),
 		.samples = pp_row_count(row, 6),
 		.weight = pp_row_weight(row, 7),
 	};
@@ -306,8 +306,8 @@ static int take_process(struct pp_query *q, struct pp_row *row, void *take_conte
 		.comm = pp_row_text(row, 4),
 		.container = pp_row_text(row, 5),
 		.binary_name = pp_row_text(row, 6),
-		.first_seen_ns = pp_row_int(row, 7, INT64_MIN, INT64_MAX),
-		.last_seen_ns = pp_row_int(row, 8, INT64_MIN, INT64_MAX),
+		.first_seen_ns = pp_row_time(row, 7),
+		.last_seen_ns = pp_row_time(row, 8),
 		.samples = pp_row_count(row, 9),
 		.weight = pp_row_weight(row, 10),
 		.insns = pp_row_weight(row, 12),
@@ -400,8 +400,8 @@ static int take_window(struct pp_query *q, struct pp_row *row, void *take_contex
 	struct window_view *view = take_context;
 	struct pathprof_window_row out = {
 		.id = pp_row_int(row, 0, INT64_MIN, INT64_MAX),
-		.begin_ns = pp_row_int(row, 1, INT64_MIN, INT64_MAX),
-		.end_ns = pp_row_int(row, 2, INT64_MIN, INT64_MAX),
+		.begin_ns = pp_row_time(row, 1),
+		.end_ns = pp_row_time(row, 2),
 		.source = pp_row_u32(row, 3),
 		.basis = (enum pathprof_basis)pp_row_int(row, 4, PATHPROF_BASIS_TIME,
 							 PATHPROF_BASIS_BRANCHES),

@@ -542,6 +542,11 @@ uint64_t pp_row_count(struct pp_row *row, int column)
 	return (uint64_t)pp_row_int(row, column, 0, INT64_MAX);
 }
 
+int64_t pp_row_time(struct pp_row *row, int column)
+{
+	return pp_row_int(row, column, 0, INT64_MAX);
+}
+
 uint32_t pp_row_u32(struct pp_row *row, int column)
 {
 	return (uint32_t)pp_row_int(row, column, 0, UINT32_MAX);

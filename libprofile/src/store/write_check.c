@@ -19,8 +19,10 @@ static int check_header(const struct pp_window_write *w)
 	const struct pathprof_profile *p = w->profile;
 	const struct pathprof_totals *t = &p->totals;
 
-	if (p->end_ns < p->begin_ns)
-		return pp_window_refuse(w, -EINVAL, "it is not closed, or ends before it begins");
+	if (p->begin_ns < 0 || p->end_ns < p->begin_ns)
+		return pp_window_refuse(
+			w, -EINVAL,
+			"it is not closed, begins before 1970 or ends before it begins");
 	if (p->basis != PATHPROF_BASIS_TIME && p->basis != PATHPROF_BASIS_BRANCHES)
 		return pp_window_refuse(w, -EINVAL, "no basis");
 	if (t->bursts > PP_COUNT_MAX || t->branches > PP_COUNT_MAX || t->taken > PP_COUNT_MAX ||
