@@ -83,6 +83,22 @@ static void test_second_writer(void)
 	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_WRITE, &error), 0);
 }
 
+/* A link may come before the file that it leads to. */
+static void test_second_writer_behind_a_link(void)
+{
+	const char *dir = unit_tmpdir(), *file = world_file(dir, "db");
+	const char *link = world_file(dir, "link");
+	struct pathprof_error error = {""};
+
+	CU_ASSERT_EQUAL_FATAL(symlink("db", link), 0);
+	struct pathprof_store *store = world_open(link, PATHPROF_STORE_WRITE);
+
+	CU_ASSERT_EQUAL(access(file, F_OK), 0);
+	CU_ASSERT_EQUAL(open_code(file, PATHPROF_STORE_WRITE, &error), -EBUSY);
+	CU_ASSERT_EQUAL(open_code(link, PATHPROF_STORE_WRITE, &error), -EBUSY);
+	pathprof_store_free(store);
+}
+
 /* A disk that is full takes no process id into the lock. */
 static void test_second_writer_after_a_nameless(void)
 {
@@ -698,6 +714,7 @@ static const struct unit_test tests[] = {
 	{"a missing file is told, not made", test_missing_file},
 	{"a file name is never taken for options", test_strange_names},
 	{"a second writer is refused, by any name of the file", test_second_writer},
+	{"a second writer behind a link made before its file", test_second_writer_behind_a_link},
 	{"a second writer is told no process that nobody knows",
 	 test_second_writer_after_a_nameless},
 	{"the children of a writer that is gone are waited for", test_writer_after_a_killed_one},

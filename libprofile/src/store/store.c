@@ -14,6 +14,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,12 +55,17 @@ static char *make_uri(const char *file, const char *options)
 	return uri;
 }
 
-/* The same file by the same name, or two names would mean two locks. */
+/*
+ * The same file by the same name, or two names would mean two locks. SQLite resolves it, since
+ * realpath() refuses a link to a file that is still to be made.
+ */
 static char *resolve(const char *file)
 {
-	char *resolved = realpath(file, NULL);
+	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+	char name[PATH_MAX];
+	int r = vfs->xFullPathname(vfs, file, sizeof(name), name);
 
-	return resolved ? resolved : strdup(file);
+	return strdup(r == SQLITE_OK || r == SQLITE_OK_SYMLINK ? name : file);
 }
 
 static int check_file(const char *file, enum pathprof_store_mode mode, struct pathprof_error *error)
