@@ -281,13 +281,19 @@ static int open_process(struct oneshot *shot, struct pathprof_error *error)
 {
 	const pid_t pid = shot->args->pid, process = process_of(pid);
 	struct pp_stat stat;
+	const bool is_told = !pp_proc_stat(pid, &stat);
 
 	if (process && process != pid)
 		return pathprof_fail(error, -EINVAL,
 				     "-p %d: this is a thread of process %d, and only whole "
 				     "processes are recorded: -p %d",
 				     pid, process, process);
-	if (!pp_proc_stat(pid, &stat) && pp_stat_is_dead(&stat))
+	if (is_told && stat.is_kernel)
+		return pathprof_fail(error, -EINVAL,
+				     "-p %d: this is a thread of the kernel (%s), and only the "
+				     "code of programs is recorded",
+				     pid, stat.comm);
+	if (is_told && pp_stat_is_dead(&stat))
 		return pathprof_fail(error, -ESRCH,
 				     "-p %d: it has ended, and only its exit status is left, for "
 				     "which its parent %d has not asked yet",

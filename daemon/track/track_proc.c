@@ -86,22 +86,27 @@ static void copy_comm(char *comm, const char *from, size_t len_bytes)
 	memcpy(comm, from, len_bytes < 15 ? len_bytes : 15);
 }
 
+/* A flag of the kernel's task_struct (include/linux/sched.h), which proc(5) shows as it is. */
+#define PF_KTHREAD 0x00200000
+
 int pp_proc_parse_stat(const char *text, struct pp_stat *ret_stat)
 {
 	const char *open = strchr(text, '('), *close = strrchr(text, ')');
-	uint64_t ppid, thread_cnt, start_time, start_code = 0, start_stack = 0;
+	uint64_t ppid, flags, thread_cnt, start_time, start_code = 0, start_stack = 0;
 	struct pp_stat stat = {0};
 
 	/* The name may hold blanks and brackets: the last bracket is the one that closes it. */
 	if (!open || !close || close < open || close[1] != ' ' || !close[2])
 		return -EINVAL;
-	if (field_u64(close + 2, 4, &ppid) || field_u64(close + 2, 20, &thread_cnt) ||
-	    field_u64(close + 2, 22, &start_time) || ppid > INT_MAX || thread_cnt > INT_MAX)
+	if (field_u64(close + 2, 4, &ppid) || field_u64(close + 2, 9, &flags) ||
+	    field_u64(close + 2, 20, &thread_cnt) || field_u64(close + 2, 22, &start_time) ||
+	    ppid > INT_MAX || thread_cnt > INT_MAX)
 		return -EINVAL;
 	if (field_u64(close + 2, 26, &start_code) || field_u64(close + 2, 28, &start_stack))
 		start_code = start_stack = 0;
 	copy_comm(stat.comm, open + 1, (size_t)(close - open - 1));
 	stat.state = close[2];
+	stat.is_kernel = flags & PF_KTHREAD;
 	stat.ppid = (pid_t)ppid;
 	stat.thread_cnt = (uint32_t)thread_cnt;
 	stat.start_time = start_time;

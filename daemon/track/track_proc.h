@@ -31,6 +31,7 @@ static inline int pp_fd_take(int *fd)
 struct pp_stat {
 	char comm[16];
 	char state;
+	bool is_kernel; /* a thread of the kernel's own */
 	pid_t ppid;
 	uint32_t thread_cnt;
 	uint64_t start_time; /* clock ticks since boot */

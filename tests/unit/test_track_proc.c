@@ -97,6 +97,12 @@ static void test_stat_line(void)
 	CU_ASSERT_EQUAL(pp_proc_parse_stat("77 (0123456789abcdefgh)" STAT_TAIL, &other), 0);
 	CU_ASSERT_STRING_EQUAL(other.comm, "0123456789abcde");
 	CU_ASSERT_EQUAL(other.signature, stat.signature);
+	CU_ASSERT_FALSE(stat.is_kernel);
+	CU_ASSERT_EQUAL(pp_proc_parse_stat("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 1 0 0 20 0 "
+					   "1 0 27 0 0 18446744073709551615 0 0 0",
+					   &other),
+			0);
+	CU_ASSERT_TRUE(other.is_kernel);
 }
 
 static void test_stat_line_hostile(void)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Process 1 of this machine computes all the time on two threads (busy_init). Neither the step source
 # nor swlbr stops it, though the clock has its time; and a stepper that is killed $vm_kills times
-# leaves the machine alive.
+# leaves the machine alive. Nor does anybody record a thread of the kernel.
 . ./common.sh
 ./vmflow 0555555555 >/tmp/out &
 flow=$!
@@ -104,7 +104,19 @@ swlbr_init() {
 	unload || not_ok swlbr_init_unload "rmmod"
 }
 
+# A thread of the kernel has no code that could be recorded.
+kernel_thread() {
+	./pathprofd --record --quiet --db /tmp/kernel.db -p 2 2>/tmp/said
+	local status=$?
+	if [ $status = 1 ] && grep -q -e '-p 2: .* the kernel (kthreadd)' /tmp/said; then
+		ok kernel_thread_is_named
+	else
+		not_ok kernel_thread_is_named "status $status: $(cat /tmp/said)"
+	fi
+}
+
 step_init
 swlbr_init
+kernel_thread
 kill -9 $flow
 exit $failed
