@@ -123,22 +123,28 @@ static void make_id(const struct pp_vma *vma, struct pathprof_build_id *ret_id)
 	pathprof_build_id_make(ret_id, PATHPROF_ID_FILE, what, sizeof(what));
 }
 
-/* reader NULL: this is a child, which may wait itself. */
-static int look_mapped(struct pp_reader *reader, pid_t pid, const struct pp_vma *vma)
+/* idents NULL: this is a child, which may wait itself. */
+static int look_mapped(const struct pp_idents *idents, pid_t pid, const struct pp_vma *vma)
 {
 	if (vma->is_refused)
 		return -EACCES;
-	return reader ? pp_reader_look(reader, pid, vma->start, vma->end)
-		      : pp_proc_look_mapped(pid, vma->start, vma->end);
+	return idents && idents->reader ? pp_reader_look(idents->reader, pid, vma->start, vma->end)
+					: pp_proc_look_mapped(pid, vma->start, vma->end);
 }
 
-/* Looked at by its name, as the process or as we have it: a file server may not answer. */
-static int look_by_name(const struct pp_reader *reader, pid_t pid, const char *path, bool inside)
+/* The file by its name, as the process or as we have it: a file server may not answer. */
+static int look_inside(const struct pp_idents *idents, pid_t pid, const char *path)
 {
-	if (reader && pp_remote_path(inside ? pid : getpid(), path))
+	if (idents && pp_remote_path(pid, path))
 		return -EREMOTE;
-	return inside ? pp_proc_look_inside(pid, path)
-		      : pathprof_foreign_look(PATHPROF_OWN_ROOT, path);
+	return pp_proc_look_inside(pid, path);
+}
+
+static int look_at_own(const struct pp_idents *idents, const char *path)
+{
+	if (idents && pp_remote_own_path(idents->remote, path))
+		return -EREMOTE;
+	return pathprof_foreign_look(PATHPROF_OWN_ROOT, path);
 }
 
 /*
@@ -146,15 +152,16 @@ static int look_by_name(const struct pp_reader *reader, pid_t pid, const char *p
  * inode is compared; overlay file systems show other device numbers in maps than stat does, which
  * is why map_files, that cannot err, is not held to the device.
  */
-static int open_mapped(struct pp_reader *reader, pid_t pid, const struct pp_vma *vma,
+static int open_mapped(const struct pp_idents *idents, pid_t pid, const struct pp_vma *vma,
 		       const char *path, struct stat *ret_stat)
 {
 	for (int way = 0; way < 3; way++) {
 		_cleanup_close_ int fd = -EBADF;
 		struct stat stat;
 
-		fd = way == 0 ? look_mapped(reader, pid, vma)
-			      : look_by_name(reader, pid, path, way == 1);
+		fd = way == 0   ? look_mapped(idents, pid, vma)
+		     : way == 1 ? look_inside(idents, pid, path)
+				: look_at_own(idents, path);
 		if (fd < 0 || fstat(fd, &stat) < 0 || stat.st_ino != vma->inode)
 			continue;
 		if (way > 0 && stat.st_dev != makedev(vma->dev_major, vma->dev_minor))
@@ -313,7 +320,7 @@ static void file_id(struct pp_idents *idents, pid_t pid, const struct pp_vma *vm
 
 	if (is_known(slot, vma, ret_id, ret_from))
 		return;
-	fd = open_mapped(idents->reader, pid, vma, path, &stat);
+	fd = open_mapped(idents, pid, vma, path, &stat);
 	*ret_from = (struct pathprof_file){fd < 0 ? PATHPROF_OWNER_UNKNOWN : owner_of(&stat), dev,
 					   vma->inode};
 	if (fd < 0 && may_be_of(slot, vma, dev)) {

@@ -38,8 +38,16 @@ struct out {
 	uint64_t dev;
 };
 
+/* Our own mounts of servers. */
+struct own_points {
+	FILE *mounts; /* the list of all, open to hear of changes; NULL: not read */
+	char *points; /* one after the other, each with its 0 */
+	size_t len_bytes;
+};
+
 struct pp_remote {
 	struct known known[KNOWN_CNT];
+	struct own_points own;
 	struct out out[OUT_MAX];
 	int64_t left_ns;
 	uint64_t last_ns;
@@ -195,6 +203,65 @@ bool pp_remote_path(pid_t pid, const char *path)
 	return mounts && pp_remote_listed(mounts, path);
 }
 
+/* ---------------------------------------------------------------- our own mounts */
+
+static void forget_points(struct own_points *own)
+{
+	if (own->mounts)
+		fclose(own->mounts);
+	free(own->points);
+	*own = (struct own_points){0};
+}
+
+static void write_points(FILE *mounts, FILE *points)
+{
+	_cleanup_free_ char *line = NULL;
+	struct mount_line parsed;
+	size_t room_bytes = 0;
+
+	while (getline(&line, &room_bytes, mounts) >= 0)
+		if (parse_mount(line, &parsed) && is_remote_type(parsed.type))
+			fwrite(parsed.point, 1, strlen(parsed.point) + 1, points);
+}
+
+static bool read_points(struct own_points *own)
+{
+	FILE *points = open_memstream(&own->points, &own->len_bytes);
+
+	own->mounts = open_mounts(getpid());
+	if (points && own->mounts)
+		write_points(own->mounts, points);
+	return !(points && fclose(points)) && own->points && own->mounts;
+}
+
+/* The kernel tells whoever holds the list open of each change since it was opened. */
+static bool are_points_new(const struct own_points *own)
+{
+	struct pollfd change = {.events = POLLPRI};
+
+	if (!own->mounts)
+		return false;
+	change.fd = fileno(own->mounts);
+	return poll(&change, 1, 0) == 0;
+}
+
+bool pp_remote_own_path(struct pp_remote *remote, const char *path)
+{
+	struct own_points *own = &remote->own;
+
+	if (!are_points_new(own)) {
+		forget_points(own);
+		if (!read_points(own)) {
+			forget_points(own);
+			return pp_remote_path(getpid(), path);
+		}
+	}
+	for (const char *at = own->points; at < own->points + own->len_bytes; at += strlen(at) + 1)
+		if (lies_below(path, at))
+			return pp_remote_path(getpid(), path);
+	return false;
+}
+
 /* ---------------------------------------------------------------- children */
 
 /* Whether it has ended; options are those of wait4(). */
@@ -343,5 +410,6 @@ void pp_remote_free(struct pp_remote *remote)
 	for (struct out *out = remote->out; out < remote->out + OUT_MAX; out++)
 		if (out->child && kill(out->child, SIGKILL) == 0)
 			waitpid(out->child, NULL, WNOHANG);
+	forget_points(&remote->own);
 	free(remote);
 }

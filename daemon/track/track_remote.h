@@ -13,7 +13,8 @@
  * time, up to half a second at once.
  *
  * Workload: a mount list each half minute and device, each second where it has neither disk nor
- * server (50 us), a child each new file of such a device (1 ms). One owner, the tracker.
+ * server (50 us), a child each new file of such a device (1 ms); our own list once a change, and a
+ * question to the kernel each look. One owner, the tracker.
  */
 #ifndef PP_TRACK_REMOTE_H
 #define PP_TRACK_REMOTE_H
@@ -37,6 +38,8 @@ bool pp_remote_has(struct pp_remote *remote, pid_t pid, uint32_t dev_major, uint
 bool pp_remote_path(pid_t pid, const char *path);
 /* The same by a list of mounts as mountinfo has it. */
 bool pp_remote_listed(FILE *mounts, const char *path);
+/* The same in our own mounts, whose list is read anew only when it has changed. */
+bool pp_remote_own_path(struct pp_remote *remote, const char *path);
 
 /* In the child: fills answer; what it returns is told. */
 typedef int pp_remote_fn(void *context, void *answer);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Files of file servers: which they are, and children that do not come back. */
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -175,6 +177,59 @@ static void test_reused_number(void)
 	pp_remote_free(remote);
 }
 
+/* A file system of a server that nobody runs. */
+static bool mount_fuse(const char *dir)
+{
+	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	char options[80];
+
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fd);
+	return fd >= 0 && mount("nobody", dir, "fuse", 0, options) == 0;
+}
+
+/* In a child with mounts of its own. Returns how many looks told something else than was so. */
+static int look_while_mounts_change(const char *dir)
+{
+	struct pp_remote *remote;
+	char path[PATH_MAX];
+	int wrong = 0;
+
+	snprintf(path, sizeof(path), "%s/tool", dir);
+	if (pp_remote_new(&remote))
+		return -1;
+	for (int round = 0; round < 3; round++) {
+		wrong += pp_remote_own_path(remote, path);
+		if (!mount_fuse(dir))
+			return -1;
+		wrong += !pp_remote_own_path(remote, path) + !pp_remote_own_path(remote, path);
+		wrong += pp_remote_own_path(remote, "/proc/self/maps");
+		if (umount2(dir, MNT_DETACH))
+			return -1;
+	}
+	pp_remote_free(remote);
+	return wrong;
+}
+
+static void test_changing_mounts(void)
+{
+	const char *dir = unit_tmpdir();
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+			_exit(100);
+		status = look_while_mounts_change(dir);
+		_exit(status < 0 ? 100 : status);
+	}
+	CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+	CU_ASSERT_TRUE(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 100)
+		unit_skip("no server's file system can be mounted here");
+	else
+		CU_ASSERT_EQUAL(WEXITSTATUS(status), 0);
+}
+
 static int doubled(void *context, void *answer)
 {
 	int number = 2 * *(int *)context;
@@ -272,6 +327,7 @@ static const struct unit_test tests[] = {
 	{"mount points are read as they are escaped", test_lists},
 	{"a mount point may be as long as a path", test_long_line},
 	{"a device's number is not believed for long", test_reused_number},
+	{"our own mounts are followed as they come and go", test_changing_mounts},
 	{"what is guessed of a process that is gone is not kept", test_gone_process},
 	{"a child's answer is handed on, and so is that there is none", test_answers},
 	{"what children compute is counted", test_account},
