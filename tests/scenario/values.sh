@@ -140,6 +140,12 @@ top pushed 2 >"$tmp/got"
 check every-execution "$(paste -sd ';' "$tmp/got")" cmp -s <(sort "$tmp/want") <(sort "$tmp/got")
 tops_near every-execution-of-many-values 2 pushed 1
 check all-profiled "$(figure pushed 1 profiled)" test "$(figure pushed 1 profiled)" = 50000
+# A rate of 1 is told as such behind tables too, as what is sampled is.
+fresh
+record --value-sampler 'H[P1]64A16' --value pushed:1 -- "$values" 50000 >"$tmp/out"
+check all-profiled-behind-tables "$(figure pushed 1 profiled)" test "$(figure pushed 1 profiled)" = 50000
+check every-execution-is-told "$("$ctl" --db "$db" values | tail -n 1)" \
+	grep -q '^Every execution was looked at' <("$ctl" --db "$db" values)
 
 fresh
 record --value-sampler 'H[PR64]512A16' --value pushed:1 -- "$values" "$n" >"$tmp/out"

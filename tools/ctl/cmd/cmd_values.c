@@ -14,6 +14,7 @@
 #include "../text/table.h"
 #include "../text/text.h"
 #include "../view/json.h"
+#include "pathprof/compress.h"
 
 #define TOP_DEFAULT  3
 #define BAR_WIDTH    10
@@ -45,11 +46,12 @@ static double invariance(const struct pathprof_value_row *row, uint32_t n)
 	return ratio(sum, row->profiled);
 }
 
-/* Whether executions were sampled: by the notations P1, R1 and CR1 every one was a message. */
+/* Whether executions were sampled: at rate 1 every one is a message, whatever tables it passes. */
 static bool is_sampled(const struct pathprof_value_row *row)
 {
-	return strcmp(row->sampler, "P1") != 0 && strcmp(row->sampler, "R1") != 0 &&
-	       strcmp(row->sampler, "CR1") != 0;
+	struct pathprof_compress_form form;
+
+	return pathprof_compress_read(&form, row->sampler, NULL) < 0 || form.rate > 1;
 }
 
 static bool is_wanted(const struct listing *l, const struct pathprof_value_row *row)
