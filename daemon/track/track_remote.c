@@ -213,7 +213,8 @@ static void forget_points(struct own_points *own)
 	*own = (struct own_points){0};
 }
 
-static void write_points(FILE *mounts, FILE *points)
+/* Whether all of them are written. */
+static bool write_points(FILE *mounts, FILE *points)
 {
 	_cleanup_free_ char *line = NULL;
 	struct mount_line parsed;
@@ -222,16 +223,19 @@ static void write_points(FILE *mounts, FILE *points)
 	while (getline(&line, &room_bytes, mounts) >= 0)
 		if (parse_mount(line, &parsed) && is_remote_type(parsed.type))
 			fwrite(parsed.point, 1, strlen(parsed.point) + 1, points);
+	return feof(mounts) && !ferror(points);
 }
 
 static bool read_points(struct own_points *own)
 {
 	FILE *points = open_memstream(&own->points, &own->len_bytes);
+	bool is_whole;
 
+	if (!points)
+		return false;
 	own->mounts = open_mounts(getpid());
-	if (points && own->mounts)
-		write_points(own->mounts, points);
-	return !(points && fclose(points)) && own->points && own->mounts;
+	is_whole = own->mounts && write_points(own->mounts, points);
+	return !fclose(points) && is_whole;
 }
 
 /* The kernel tells whoever holds the list open of each change since it was opened. */
