@@ -63,8 +63,11 @@ static char *resolve(const char *file)
 {
 	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
 	char name[PATH_MAX];
-	int r = vfs->xFullPathname(vfs, file, sizeof(name), name);
+	int r;
 
+	if (!vfs)
+		return NULL;
+	r = vfs->xFullPathname(vfs, file, sizeof(name), name);
 	return strdup(r == SQLITE_OK || r == SQLITE_OK_SYMLINK ? name : file);
 }
 
