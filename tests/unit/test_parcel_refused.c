@@ -336,6 +336,15 @@ static void test_what_cannot_be_written(void)
 	CU_ASSERT_EQUAL(pathprof_parcel_write(&parcel, &bytes, &len, &error), -EINVAL);
 	CU_ASSERT(strstr(error.text, "another slot") != NULL);
 	parcel.slot_s -= 300;
+	parcel.host.sent_ns = -1;
+	CU_ASSERT_EQUAL(pathprof_parcel_write(&parcel, &bytes, &len, &error), -EINVAL);
+	CU_ASSERT(strstr(error.text, "sent before 1970") != NULL);
+	parcel.host.sent_ns = 0;
+	const int64_t begin_ns = part->windows[0].begin_ns;
+	part->windows[0].begin_ns = -1;
+	CU_ASSERT_EQUAL(pathprof_parcel_write(&parcel, &bytes, &len, &error), -EINVAL);
+	CU_ASSERT(strstr(error.text, "begins before 1970") != NULL);
+	part->windows[0].begin_ns = begin_ns;
 	part->windows[1].id = part->windows[0].id;
 	CU_ASSERT_EQUAL(pathprof_parcel_write(&parcel, &bytes, &len, &error), -EINVAL);
 	CU_ASSERT(strstr(error.text, "order of their ids") != NULL);

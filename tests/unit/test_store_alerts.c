@@ -218,6 +218,12 @@ static void test_messages(void)
 	CU_ASSERT_EQUAL(messages_behind(store, 0).sum, 4);
 	CU_ASSERT_EQUAL(pathprof_store_check(store, &error), -EBADMSG);
 	pathprof_store_free(store);
+	/* what a reader passes over is told by the check as well */
+	world_sqlite(file, "UPDATE messages SET fired = 0, begin_ns = -1 WHERE id = 2");
+	store = world_open(file, PATHPROF_STORE_READ);
+	CU_ASSERT_EQUAL(messages_behind(store, 0).sum, 4);
+	CU_ASSERT_EQUAL(pathprof_store_check(store, &error), -EBADMSG);
+	pathprof_store_free(store);
 }
 
 /* The newest are kept, and of the older ones what says that an alert fires; ids go on. */

@@ -237,6 +237,8 @@ int pp_parcel_check(const struct pathprof_parcel *parcel, int code, struct pathp
 	if (parcel->slot_s < 0 || parcel->slot_s > SLOT_MAX ||
 	    parcel->slot_s % PATHPROF_PARCEL_SLOT_S)
 		return refuse(&c, "its slot does not begin at five minutes");
+	if (parcel->host.sent_ns < 0)
+		return refuse(&c, "it was sent before 1970");
 	if (!pathprof_labels_check(parcel->host.labels))
 		return refuse(&c, "its labels are none");
 	for (uint32_t i = 0; result == 0 && i < parcel->part_cnt; i++)

@@ -121,11 +121,13 @@ static const struct {
 	 " OR typeof(streak) <> 'integer' OR streak < 0"
 	 " OR typeof(since_ns) <> 'integer' OR typeof(fired_ns) <> 'integer'"
 	 " OR typeof(resolved_ns) <> 'integer' OR typeof(seen_ns) <> 'integer'"
+	 " OR min(since_ns, fired_ns, resolved_ns, seen_ns) < 0"
 	 " OR typeof(value) NOT IN ('real', 'integer') OR typeof(json) <> 'text'"},
 	{"a message is malformed",
 	 "SELECT 1 FROM messages WHERE typeof(time_ns) <> 'integer' OR typeof(fired) <> 'integer'"
 	 " OR fired NOT IN (0, 1) OR typeof(begin_ns) <> 'integer' OR typeof(end_ns) <> 'integer'"
-	 " OR typeof(value) <> 'real' OR typeof(threshold) <> 'real'"
+	 " OR min(time_ns, begin_ns, end_ns) < 0 OR typeof(value) <> 'real' OR typeof(threshold) "
+	 "<> 'real'"
 	 " OR typeof(rule || binary || container || baseline || metric || summary || json) <>"
 	 " 'text'"},
 	{"a path's portable name is malformed",
@@ -149,6 +151,7 @@ static const struct {
 	 " OR typeof(slot) <> 'integer' OR slot < 0 OR slot % 300 <> 0"
 	 " OR typeof(windows) <> 'integer' OR windows <= 0 OR typeof(cpus) <> 'integer'"
 	 " OR cpus NOT BETWEEN 0 AND 4294967295 OR typeof(sent_ns) <> 'integer'"
+	 " OR sent_ns < 0"
 	 " OR typeof(host || model || kernel || os || labels) <> 'text'"},
 	{"a parcel's recorded windows are malformed",
 	 "SELECT 1 FROM parcel_windows WHERE recorded IS NOT NULL AND"
