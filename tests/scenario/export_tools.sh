@@ -226,6 +226,30 @@ for p in clang gcc; do
 	fi
 done
 
+# Every program has a main, and pprof keeps them apart by their binaries: TIME of each is that of `top`.
+mains() {
+	"$ctl" --db db export -F pprof -o all.pprof 2>said || { cat said; return 1; }
+	"$ctl" --db db top --by functions --limit 0 --json 2>said >functions || { cat said; return 1; }
+	go_pprof -raw all.pprof >raw || return 1
+	go_pprof -unit=ns -top -filefunctions -nodecount=1000 -nodefraction=0 all.pprof >all.top || return 1
+	python3 - <<'END'
+import json, os, re
+rows = re.findall(r"^ *(\d+)(?:ns)? +\S+ +\S+ +\S+ +\S+ +(\S+) \[(/\S+)\]$", open("all.top").read(), re.M)
+whole = sum(int(value) for value in re.findall(r"^ *(\d+): ", open("raw").read(), re.M))
+written = {os.path.basename(file): int(value) / whole for value, name, file in rows if name == "main"}
+shown = {row["binary"]["name"].rpartition("/")[2]: row["time"] for row in json.load(open("functions"))
+         if row["function"] == "main" and row["time"]}
+assert len(shown) > 1, shown
+for name, time in shown.items():
+    assert abs(written.get(name, 0) - time) < 1e-4, (name, time, written)
+END
+}
+if why=$(mains 2>&1); then
+	ok "$name: pprof tells the mains of several programs apart"
+else
+	not_ok "$name: mains of several programs" "$why"
+fi
+
 # ---------------------------------------------------------------- lines and what was inlined
 # Every compiler's and every form's: all frames of all places are those of llvm-symbolizer. Of a
 # part of a function that was moved away we name the function.

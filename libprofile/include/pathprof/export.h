@@ -92,7 +92,8 @@ int pathprof_export(enum pathprof_format format, const struct pathprof_branch_pr
 /*
  * Stacks of any binaries, by names alone: frames parted by ';', the outermost first, without
  * control characters. Formats PATHPROF_FORMAT_FOLDED and PATHPROF_FORMAT_PPROF; in pprof's every
- * frame is a location without an address.
+ * frame is a location without an address. Of pprof's, `NAME\tFILE\tBUILD-ID` is a frame in a known
+ * binary, and keeps functions of one name in several binaries apart.
  */
 struct pathprof_export_stack {
 	const char *frames;

@@ -16,16 +16,16 @@
 #include "pp_export.h"
 #include "pp_pprof.h"
 
-/* A name is a string, a function and a location at once: number n of names is n + 1 of each. */
+/* A frame is a function and a location at once: number n of frames is n + 1 of each. */
 struct image {
 	const struct pathprof_export_stacks *in;
-	struct pp_texts names;
+	struct pp_texts frames, binaries, strings;
 	uint64_t *ids; /* of all stacks, one behind the other, the innermost first */
 	PpPprof__Sample *samples, **sample_at;
 	PpPprof__Function *functions, **function_at;
 	PpPprof__Line *lines, **line_at;
 	PpPprof__Location *locations, **location_at;
-	char **strings;
+	PpPprof__Mapping *mappings, **mapping_at;
 	int64_t *values;
 	PpPprof__ValueType type, *type_at;
 	PpPprof__Profile profile;
@@ -40,17 +40,27 @@ static size_t frames_of(const char *stack)
 	return cnt;
 }
 
+/* Its binary is numbered with it. */
+static int number_frame(struct image *image, const char *frame, uint64_t *ret_id)
+{
+	const char *binary = strchr(frame, '\t');
+	uint32_t number, ignored;
+	int r = pp_texts_at(&image->frames, frame, &number);
+
+	if (r == 0 && binary)
+		r = pp_texts_at(&image->binaries, binary + 1, &ignored);
+	*ret_id = r == 0 ? number + 1ul : 0;
+	return r;
+}
+
 /* ids points behind the stack's last. */
 static int number_frames(struct image *image, const char *stack, uint64_t *ids)
 {
-	char *text = strdup(stack), *rest = text, *name;
-	uint32_t number;
+	char *text = strdup(stack), *rest = text, *frame;
 	int r = text ? 0 : -ENOMEM;
 
-	while (r == 0 && (name = strsep(&rest, ";"))) {
-		r = pp_texts_at(&image->names, name, &number);
-		*--ids = number + 1ul;
-	}
+	while (r == 0 && (frame = strsep(&rest, ";")))
+		r = number_frame(image, frame, --ids);
 	free(text);
 	return r;
 }
@@ -84,40 +94,120 @@ static void *array(size_t cnt, size_t size, int *r)
 
 static int make_room(struct image *image)
 {
-	size_t stack_cnt = image->in->stack_cnt, name_cnt = image->names.table.cnt;
+	size_t stack_cnt = image->in->stack_cnt, frame_cnt = image->frames.table.cnt;
+	size_t mapping_cnt = image->binaries.table.cnt + 1ul;
 	int r = 0;
 
 	image->samples = array(stack_cnt, sizeof(*image->samples), &r);
 	image->sample_at = array(stack_cnt, sizeof(void *), &r);
 	image->values = array(stack_cnt, sizeof(*image->values), &r);
-	image->functions = array(name_cnt, sizeof(*image->functions), &r);
-	image->function_at = array(name_cnt, sizeof(void *), &r);
-	image->lines = array(name_cnt, sizeof(*image->lines), &r);
-	image->line_at = array(name_cnt, sizeof(void *), &r);
-	image->locations = array(name_cnt, sizeof(*image->locations), &r);
-	image->location_at = array(name_cnt, sizeof(void *), &r);
-	image->strings = array(name_cnt + 3, sizeof(char *), &r);
+	image->functions = array(frame_cnt, sizeof(*image->functions), &r);
+	image->function_at = array(frame_cnt, sizeof(void *), &r);
+	image->lines = array(frame_cnt, sizeof(*image->lines), &r);
+	image->line_at = array(frame_cnt, sizeof(void *), &r);
+	image->locations = array(frame_cnt, sizeof(*image->locations), &r);
+	image->location_at = array(frame_cnt, sizeof(void *), &r);
+	image->mappings = array(mapping_cnt, sizeof(*image->mappings), &r);
+	image->mapping_at = array(mapping_cnt, sizeof(void *), &r);
 	return r;
 }
 
-static void fill_names(struct image *image)
+/* The text's number in the string table; -ENOMEM. */
+static int64_t string_of(struct image *image, const char *text)
 {
-	image->strings[0] = (char *)"";
-	for (uint32_t i = 0; i < image->names.table.cnt; i++) {
-		image->strings[i + 1] = image->names.texts[i];
-		image->functions[i] = (PpPprof__Function)PP_PPROF__FUNCTION__INIT;
-		image->functions[i].id = i + 1ul;
-		image->functions[i].name = image->functions[i].system_name = i + 1ll;
+	uint32_t number;
+	int r = pp_texts_at(&image->strings, text, &number);
+
+	return r < 0 ? r : (int64_t)number;
+}
+
+/* Readers take the first mapping for the main program's. There is none, so it has no name. */
+static uint64_t mapping_of(const struct image *image, const char *binary)
+{
+	return pp_texts_find(&image->binaries, binary) + 2ul;
+}
+
+static int fill_mapping(struct image *image, PpPprof__Mapping *mapping, const char *binary)
+{
+	char *text = strdup(binary), *id = text, *file = strsep(&id, "\t");
+	int r = text ? 0 : -ENOMEM;
+
+	*mapping = (PpPprof__Mapping)PP_PPROF__MAPPING__INIT;
+	if (r == 0) {
+		mapping->id = (uint64_t)(mapping - image->mappings) + 1;
+		mapping->has_functions = 1;
+		mapping->filename = string_of(image, file);
+		mapping->build_id = string_of(image, id ?: "");
+		r = mapping->filename < 0 || mapping->build_id < 0 ? -ENOMEM : 0;
+	}
+	free(text);
+	return r;
+}
+
+static int fill_mappings(struct image *image)
+{
+	int r = fill_mapping(image, &image->mappings[0], "");
+
+	image->mapping_at[0] = &image->mappings[0];
+	for (uint32_t i = 0; i < image->binaries.table.cnt && r == 0; i++) {
+		image->mapping_at[i + 1] = &image->mappings[i + 1];
+		r = fill_mapping(image, &image->mappings[i + 1], image->binaries.texts[i]);
+	}
+	return r;
+}
+
+/* The binary stands for the source file, which is not known: readers join functions that have name
+ * and file in common. In brackets, so that no reader opens it to show lines. -ENOMEM. */
+static int64_t file_of(struct image *image, const char *binary)
+{
+	char *text;
+	int64_t number;
+
+	if (binary[0] == '[')
+		return string_of(image, binary);
+	if (asprintf(&text, "[%s]", binary) < 0)
+		return -ENOMEM;
+	number = string_of(image, text);
+	free(text);
+	return number;
+}
+
+static int fill_function(struct image *image, uint32_t number)
+{
+	PpPprof__Function *function = &image->functions[number];
+	PpPprof__Location *location = &image->locations[number];
+	char *text = strdup(image->frames.texts[number]), *binary = text;
+	char *name = strsep(&binary, "\t");
+
+	if (!text)
+		return -ENOMEM;
+	*function = (PpPprof__Function)PP_PPROF__FUNCTION__INIT;
+	*location = (PpPprof__Location)PP_PPROF__LOCATION__INIT;
+	function->id = location->id = number + 1ul;
+	function->name = function->system_name = string_of(image, name);
+	if (binary) {
+		location->mapping_id = mapping_of(image, binary);
+		function->filename = file_of(image, strsep(&binary, "\t"));
+	}
+	free(text);
+	return function->name < 0 || function->filename < 0 ? -ENOMEM : 0;
+}
+
+static int fill_functions(struct image *image)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < image->frames.table.cnt && r == 0; i++) {
+		r = fill_function(image, i);
 		image->function_at[i] = &image->functions[i];
 		image->lines[i] = (PpPprof__Line)PP_PPROF__LINE__INIT;
 		image->lines[i].function_id = i + 1ul;
 		image->line_at[i] = &image->lines[i];
-		image->locations[i] = (PpPprof__Location)PP_PPROF__LOCATION__INIT;
-		image->locations[i].id = i + 1ul;
 		image->locations[i].n_line = 1;
 		image->locations[i].line = &image->line_at[i];
 		image->location_at[i] = &image->locations[i];
 	}
+	return r;
 }
 
 static void fill_samples(struct image *image)
@@ -138,30 +228,35 @@ static void fill_samples(struct image *image)
 	}
 }
 
+static int fill_type(struct image *image)
+{
+	const bool timed = strcmp(image->in->figure, "time") == 0;
+
+	image->type = (PpPprof__ValueType)PP_PPROF__VALUE_TYPE__INIT;
+	image->type.type = string_of(image, timed ? "cpu" : image->in->figure);
+	image->type.unit = string_of(image, timed ? "nanoseconds" : "count");
+	image->type_at = &image->type;
+	return image->type.type < 0 || image->type.unit < 0 ? -ENOMEM : 0;
+}
+
 static void fill_profile(struct image *image)
 {
 	const struct pathprof_export_stacks *in = image->in;
-	const bool timed = strcmp(in->figure, "time") == 0;
-	const uint32_t name_cnt = image->names.table.cnt;
 	PpPprof__Profile *p = &image->profile;
 
-	image->strings[name_cnt + 1] = timed ? (char *)"cpu" : (char *)in->figure;
-	image->strings[name_cnt + 2] = timed ? (char *)"nanoseconds" : (char *)"count";
-	image->type = (PpPprof__ValueType)PP_PPROF__VALUE_TYPE__INIT;
-	image->type.type = name_cnt + 1ll;
-	image->type.unit = name_cnt + 2ll;
-	image->type_at = &image->type;
 	p->n_sample_type = 1;
 	p->sample_type = &image->type_at;
 	p->period_type = &image->type;
 	p->period = 1;
 	p->n_sample = in->stack_cnt;
 	p->sample = image->sample_at;
-	p->n_location = p->n_function = name_cnt;
+	p->n_mapping = image->binaries.table.cnt + 1ul;
+	p->mapping = image->mapping_at;
+	p->n_location = p->n_function = image->frames.table.cnt;
 	p->location = image->location_at;
 	p->function = image->function_at;
-	p->n_string_table = name_cnt + 3ul;
-	p->string_table = image->strings;
+	p->n_string_table = image->strings.table.cnt;
+	p->string_table = image->strings.texts;
 	p->time_nanos = in->begin_ns;
 	if (in->begin_ns > 0 && in->end_ns > in->begin_ns)
 		p->duration_nanos = in->end_ns - in->begin_ns;
@@ -169,7 +264,9 @@ static void fill_profile(struct image *image)
 
 static void release(struct image *image)
 {
-	pp_texts_release(&image->names);
+	pp_texts_release(&image->frames);
+	pp_texts_release(&image->binaries);
+	pp_texts_release(&image->strings);
 	free(image->ids);
 	free(image->samples);
 	free(image->sample_at);
@@ -180,7 +277,8 @@ static void release(struct image *image)
 	free(image->line_at);
 	free(image->locations);
 	free(image->location_at);
-	free(image->strings);
+	free(image->mappings);
+	free(image->mapping_at);
 }
 
 static int write_pprof(const struct pathprof_export_stacks *stacks, FILE *file)
@@ -190,8 +288,15 @@ static int write_pprof(const struct pathprof_export_stacks *stacks, FILE *file)
 
 	if (r == 0)
 		r = make_room(&image);
+	if (r == 0 && string_of(&image, "") < 0)
+		r = -ENOMEM;
+	if (r == 0)
+		r = fill_mappings(&image);
+	if (r == 0)
+		r = fill_functions(&image);
+	if (r == 0)
+		r = fill_type(&image);
 	if (r == 0) {
-		fill_names(&image);
 		fill_samples(&image);
 		fill_profile(&image);
 		r = pp_pprof_write(&image.profile, file);

@@ -19,6 +19,7 @@ struct stacks {
 	const struct shares *shares;
 	const struct callers *callers;
 	bool timed;
+	bool located;           /* frames have their binaries */
 	double unit;            /* what a share of 1 is */
 	struct pp_texts stacks; /* a line each */
 	double *counts;
@@ -40,34 +41,56 @@ static const char *file_of(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+static void put_frame(FILE *out, const struct stacks *s, const char *name, const char *binary,
+		      const struct pathprof_build_id *id)
+{
+	char text[PATHPROF_BUILD_ID_TEXT_LEN];
+
+	pathprof_export_frame(out, name);
+	if (!s->located || !binary[0])
+		return;
+	fputc('\t', out);
+	pathprof_export_frame(out, binary);
+	fprintf(out, "\t%s", pathprof_build_id_text(id, text));
+}
+
+static void put_caller(FILE *out, const struct stacks *s, const struct caller *caller,
+		       const char *name)
+{
+	put_frame(out, s, name, caller->binary_name, &caller->binary_id);
+}
+
 /* Skips outermost callers that are not known, since they have no binary. NULL: none is known. */
-static const char *outermost_binary(const struct caller *const *frames, size_t cnt)
+static const struct caller *outermost_known(const struct caller *const *frames, size_t cnt)
 {
 	while (cnt > 0 && !frames[cnt - 1]->binary_name[0])
 		cnt--;
-	return cnt ? frames[cnt - 1]->binary_name : NULL;
+	return cnt ? frames[cnt - 1] : NULL;
 }
 
 /* Prints the binary of the outermost known caller and all callers, or the binary alone. */
 static void put_callers(FILE *out, const struct stacks *s, const struct caller *caller,
-			const char *binary)
+			const struct shares_binary *binary)
 {
 	const struct caller *frames[CALLERS_CHAIN_MAX];
 	size_t cnt = callers_chain(s->callers, caller, frames);
-	const char *outermost = outermost_binary(frames, cnt);
+	const struct caller *outermost = outermost_known(frames, cnt);
 
-	pathprof_export_frame(out, file_of(outermost ? outermost : binary));
+	if (outermost)
+		put_caller(out, s, outermost, file_of(outermost->binary_name));
+	else
+		put_frame(out, s, file_of(binary->name), binary->name, &binary->id);
 	while (cnt-- > 0) {
 		fputc(';', out);
-		pathprof_export_frame(out, export_caller_name(frames[cnt]));
+		put_caller(out, s, frames[cnt], export_caller_name(frames[cnt]));
 	}
 }
 
 static char *stack_of(const struct stacks *s, uint32_t function, const struct caller *caller)
 {
 	const struct shares_function *f = &s->shares->functions[function];
-	const char *binary = s->shares->binaries[f->binary].name;
-	_cleanup_free_ char *nameless = f->symbol ? NULL : text_nameless(binary);
+	const struct shares_binary *binary = &s->shares->binaries[f->binary];
+	_cleanup_free_ char *nameless = f->symbol ? NULL : text_nameless(binary->name);
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -76,7 +99,8 @@ static char *stack_of(const struct stacks *s, uint32_t function, const struct ca
 		return NULL;
 	put_callers(out, s, caller, binary);
 	fputc(';', out);
-	pathprof_export_frame(out, f->symbol ? export_symbol_name(f->symbol) : nameless);
+	put_frame(out, s, f->symbol ? export_symbol_name(f->symbol) : nameless, binary->name,
+		  &binary->id);
 	if (fclose(out) == 0)
 		return text;
 	free(text);
@@ -234,7 +258,7 @@ int export_stacks(struct view_query *query, enum pathprof_format format, bool ru
 		  const char **ret_figure, struct pathprof_error *error)
 {
 	struct pathprof_export_stacks to = {0};
-	struct stacks s = {.unit = 1};
+	struct stacks s = {.unit = 1, .located = format == PATHPROF_FORMAT_PPROF};
 	int r = view_query_load(query, true, error);
 
 	if (r == 0)
