@@ -284,6 +284,16 @@ if strip -s -K main -o partly program &&
 else
 	not_ok "$name: branches outside any symbol" "$(cat said)"
 fi
+# A program with dynamic symbols alone has names that BOLT does not look for.
+if gcc -O2 -g -rdynamic -o dynamic "$source" && strip -s -o bare dynamic &&
+	"$tracer" -o trace.bare -- ./bare 300 >/dev/null 2>err && "$cut" trace.bare 2000 32 script.bare expected.bare &&
+	"$writer" recorded.bare <script.bare && "$ctl" export -F bolt-fdata -o out --max-loss 100 --recording recorded.bare --file bare 2>said &&
+	grep -q '^1 main ' out && grep -q 'bare has no symbol table.*before it was stripped.*perf2bolt --allow-stripped' said &&
+	"$ctl" export -F bolt-fdata -o out --recording recorded.bare --file dynamic 2>said && ! grep -q 'no symbol table' said; then
+	ok "$name: fdata of dynamic symbols is said to be for the build with all symbols"
+else
+	not_ok "$name: fdata of dynamic symbols" "$(cat err said)"
+fi
 fails 1 "nowhere/out" -F bolt-fdata -o nowhere/out --recording recorded --file program
 fails 2 "recording needs --file" "${to[@]}" --recording recorded
 fails 2 "read whole" "${to[@]}" --recording recorded --file program --binary program

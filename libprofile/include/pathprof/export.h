@@ -56,6 +56,7 @@ struct pathprof_export_names {
 	uint64_t branches;
 	uint64_t nameless; /* left out: neither end is in a symbol */
 	uint64_t half;     /* one end is [unknown], although it is in the binary */
+	bool stripped;     /* no symbol table: BOLT has other names for the binary's functions */
 };
 
 struct pathprof_export_options {

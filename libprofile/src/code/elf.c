@@ -53,7 +53,7 @@ static void read_layout(struct pathprof_code *code)
 {
 	struct pp_layout *layout = &code->layout;
 	bool loads = false, text = false;
-	struct pp_section note;
+	struct pp_section section;
 	GElf_Ehdr header;
 	GElf_Phdr ph;
 	size_t cnt = 0;
@@ -61,7 +61,8 @@ static void read_layout(struct pathprof_code *code)
 	if (!gelf_getehdr(code->elf, &header) || elf_getphdrnum(code->elf, &cnt))
 		return;
 	layout->is_pie = header.e_type == ET_DYN;
-	layout->is_bolted = pp_section_named(code, ".note.bolt_info", &note);
+	layout->is_bolted = pp_section_named(code, ".note.bolt_info", &section);
+	layout->has_symbols = pp_section_named(code, ".symtab", &section);
 	for (size_t i = 0; i < cnt && gelf_getphdr(code->elf, (int)i, &ph); i++) {
 		if (ph.p_type != PT_LOAD)
 			continue;

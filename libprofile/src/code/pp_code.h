@@ -68,6 +68,7 @@ struct pp_layout {
 	uint64_t first_load, first_text; /* vaddr of the first PT_LOAD, and of the first of code */
 	uint64_t is_pie;                 /* 0 or 1 */
 	uint64_t is_bolted;              /* 0 or 1: llvm-bolt wrote it */
+	uint64_t has_symbols;            /* 0 or 1: it has a symbol table of its own */
 };
 
 enum pp_lazy {

@@ -9,6 +9,9 @@
  * Local functions have a number behind their name, as BOLT names them: the first of that name /1.
  * Returns are left out, as perf2bolt does.
  *
+ * BOLT reads the symbol table alone. Of a binary without one it takes no name out of dynamic
+ * symbols or a debug file, so these lines are for the build before it was stripped.
+ *
  * Functions without a symbol have no lines. A profile of such functions alone, as of a stripped
  * program, is refused: perf2bolt --allow-stripped makes names for them out of .eh_frame.
  *
@@ -206,6 +209,8 @@ static void put_all(const struct writing *w, const struct pp_fall *falls, uint32
 {
 	const struct pp_export *x = w->x;
 
+	if (x->options.names)
+		x->options.names->stripped = !x->code->layout.has_symbols;
 	for (uint32_t i = 0; i < x->profile->branch_cnt; i++)
 		put_branch(w, &x->profile->branches[i]);
 	for (uint32_t i = 0; i < fall_cnt; i++)

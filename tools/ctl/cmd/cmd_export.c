@@ -298,6 +298,11 @@ static void tell_names(const struct exported *e)
 {
 	const struct pathprof_export_names *names = &e->names;
 
+	if (names->stripped)
+		ctl_note("%s has no symbol table, and llvm-bolt does not read dynamic symbols: "
+			 "this fdata is for the build before it was stripped; for the stripped one "
+			 "take bolt-preagg and perf2bolt --allow-stripped",
+			 e->name);
 	if (!names->nameless && !names->half)
 		return;
 	ctl_note("%s: of %" PRIu64 " branches %" PRIu64 " %s (%.1f %%) are left out, and %" PRIu64
