@@ -6,6 +6,7 @@
 #include "track_ident.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,12 +151,15 @@ static int look_at_own(const struct pp_idents *idents, const char *path)
 /*
  * The mapped file, whichever way it can be reached. A path may by now name another file, so the
  * inode is compared; overlay file systems show other device numbers in maps than stat does, which
- * is why map_files, that cannot err, is not held to the device.
+ * is why map_files, that cannot err, is not held to the device. A process that has ended, as most
+ * have that are told about, has nothing to look into.
  */
 static int open_mapped(const struct pp_idents *idents, pid_t pid, const struct pp_vma *vma,
 		       const char *path, struct stat *ret_stat)
 {
-	for (int way = 0; way < 3; way++) {
+	bool is_gone = kill(pid, 0) < 0 && errno == ESRCH;
+
+	for (int way = is_gone ? 2 : 0; way < 3; way++) {
 		_cleanup_close_ int fd = -EBADF;
 		struct stat stat;
 
