@@ -174,11 +174,11 @@ static int add_window(void *context, const struct pathprof_profile *profile,
 	return 0;
 }
 
-static int add_jit_symbol(void *context, const struct pathprof_build_id *id, uint64_t start,
-			  uint64_t len_bytes, const char *name, struct pathprof_error *error)
+static int add_jit_symbols(void *context, const struct pathprof_jit_symbol *symbols, size_t cnt,
+			   struct pathprof_error *error)
 {
 	struct pp_service *service = context;
-	int r = pathprof_store_add_jit_symbol(service->store, id, start, len_bytes, name, error);
+	int r = pathprof_store_add_jit_symbols(service->store, symbols, cnt, error);
 
 	if (r < 0)
 		part_lost(service, r, "names of generated code", error ? error->text : "");
@@ -209,7 +209,7 @@ void pp_service_store_window(struct pp_service *service)
 	const struct pp_window_sink sink = {
 		.context = service,
 		.add_window = add_window,
-		.add_jit_symbol = add_jit_symbol,
+		.add_jit_symbols = add_jit_symbols,
 	};
 	const struct pathprof_totals *totals = &pp_window_profile(service->window)->totals;
 	struct pathprof_error error = {""};

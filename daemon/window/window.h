@@ -19,6 +19,7 @@
 #include "pathprof/error.h"
 #include "pathprof/paths.h"
 #include "pathprof/profile.h"
+#include "pathprof/store.h"
 #include "../resolver.h"
 #include "../source.h"
 
@@ -29,8 +30,8 @@ struct pp_window_sink {
 	void *context;
 	int (*add_window)(void *context, const struct pathprof_profile *profile,
 			  struct pathprof_error *error);
-	int (*add_jit_symbol)(void *context, const struct pathprof_build_id *id, uint64_t start,
-			      uint64_t len_bytes, const char *name, struct pathprof_error *error);
+	int (*add_jit_symbols)(void *context, const struct pathprof_jit_symbol *symbols, size_t cnt,
+			       struct pathprof_error *error);
 };
 
 struct pp_window_config {

@@ -64,13 +64,13 @@ static int add_window(void *context, const struct pathprof_profile *profile,
 	return pathprof_store_add_window(context, profile, &id, error);
 }
 
-static int add_jit_symbol(void *context, const struct pathprof_build_id *id, uint64_t start,
-			  uint64_t len_bytes, const char *name, struct pathprof_error *error)
+static int add_jit_symbols(void *context, const struct pathprof_jit_symbol *symbols, size_t cnt,
+			   struct pathprof_error *error)
 {
-	return pathprof_store_add_jit_symbol(context, id, start, len_bytes, name, error);
+	return pathprof_store_add_jit_symbols(context, symbols, cnt, error);
 }
 
 struct pp_window_sink pp_window_store_sink(struct pathprof_store *store)
 {
-	return (struct pp_window_sink){store, add_window, add_jit_symbol};
+	return (struct pp_window_sink){store, add_window, add_jit_symbols};
 }

@@ -16,6 +16,8 @@
 
 /* Most addresses looked at in one window; the heavier ones are not preferred. */
 #define PLACES_MAX 16384
+#define BATCH      256
+#define NAME_BYTES 512
 
 struct place {
 	uint32_t pid, binary;
@@ -27,6 +29,13 @@ struct places {
 	size_t cnt;
 	uint32_t *met;  /* by process: addresses met so far */
 	uint32_t share; /* so many of a process are taken */
+};
+
+/* Symbols that are stored together: a transaction costs more than what it writes. */
+struct batch {
+	struct pathprof_jit_symbol symbols[BATCH], last; /* the last added, of any batch */
+	char names[BATCH][NAME_BYTES];
+	size_t cnt;
 };
 
 static void note(const struct pathprof_profile *profile, struct places *places, uint32_t process,
@@ -117,49 +126,70 @@ static int find_symbol(const struct pp_resolver *resolver, const struct pathprof
 				    name, name_size, ret_start, ret_len);
 }
 
+static int store_batch(struct batch *batch, const struct pp_window_sink *sink,
+		       struct pathprof_error *error)
+{
+	size_t cnt = batch->cnt;
+
+	batch->cnt = 0;
+	return cnt ? sink->add_jit_symbols(sink->context, batch->symbols, cnt, error) : 0;
+}
+
+/* False: the place has no symbol, or that of the place before. */
+static bool add_symbol(struct batch *batch, const struct pathprof_binary *code,
+		       const struct place *place, const struct pp_resolver *resolver)
+{
+	struct pathprof_jit_symbol *symbol = &batch->symbols[batch->cnt];
+	const struct pathprof_jit_symbol *last = &batch->last;
+	char *name = batch->names[batch->cnt];
+
+	*symbol = (struct pathprof_jit_symbol){.id = &code->id, .name = name};
+	if (find_symbol(resolver, code, place, name, NAME_BYTES, &symbol->start,
+			&symbol->len_bytes) < 0 ||
+	    (symbol->id == last->id && symbol->start == last->start))
+		return false;
+	batch->last = *symbol;
+	batch->cnt++;
+	return true;
+}
+
 static int store_symbols(const struct pathprof_profile *profile, const struct places *places,
 			 const struct pp_resolver *resolver, const struct pp_window_sink *sink,
-			 struct pathprof_error *error)
+			 struct batch *batch, struct pathprof_error *error)
 {
-	uint32_t binary = PATHPROF_NO_INDEX; /* of the symbol stored last */
-	uint64_t start = 0, len = 0, last_start = 0;
-	char name[512];
+	int r = 0;
 
-	for (size_t i = 0; i < places->cnt; i++) {
-		const struct place *p = &places->items[i];
-		const struct pathprof_binary *code = &profile->binaries[p->binary];
-		int r;
+	for (size_t i = 0; i < places->cnt && r == 0; i++) {
+		const struct place *place = &places->items[i];
 
-		if (find_symbol(resolver, code, p, name, sizeof(name), &start, &len) < 0 ||
-		    (p->binary == binary && start == last_start))
-			continue;
-		binary = p->binary;
-		last_start = start;
-		r = sink->add_jit_symbol(sink->context, &code->id, start, len, name, error);
-		if (r < 0)
-			return r;
+		if (add_symbol(batch, &profile->binaries[place->binary], place, resolver) &&
+		    batch->cnt == BATCH)
+			r = store_batch(batch, sink, error);
 	}
-	return 0;
+	return r ? r : store_batch(batch, sink, error);
 }
 
 int pp_window_store_jit(const struct pathprof_profile *profile, const struct pp_resolver *resolver,
 			const struct pp_window_sink *sink, struct pathprof_error *error)
 {
 	struct places places = {0};
+	struct batch *batch;
 	int r;
 
 	if (!has_jit(profile))
 		return 0;
 	places.items = calloc(PLACES_MAX, sizeof(*places.items));
 	places.met = calloc(profile->process_cnt + 1ul, sizeof(*places.met));
-	if (places.items && places.met) {
+	batch = calloc(1, sizeof(*batch));
+	if (places.items && places.met && batch) {
 		gather(profile, &places);
 		qsort(places.items, places.cnt, sizeof(*places.items), compare);
-		r = store_symbols(profile, &places, resolver, sink, error);
+		r = store_symbols(profile, &places, resolver, sink, batch, error);
 	} else {
 		r = pathprof_fail(error, -ENOMEM, "names of generated code: out of memory");
 	}
 	free(places.items);
 	free(places.met);
+	free(batch);
 	return r;
 }

@@ -204,6 +204,7 @@ static void make_sound(void)
 {
 	enum pathprof_parcel_added added;
 	const struct pathprof_build_id jit = {{0xab}, 20, PATHPROF_ID_JIT};
+	const struct pathprof_jit_symbol symbol = {&jit, 1, 9, "f"};
 	struct pathprof_store *store = NULL;
 
 	must(pathprof_store_open(&store, file, PATHPROF_STORE_WRITE, NULL) == 0, "open");
@@ -214,7 +215,7 @@ static void make_sound(void)
 	}
 	add_run(store, 8);
 	must(pathprof_store_set_status(store, "{\"a\": 1}", NULL) == 0, "status");
-	must(pathprof_store_add_jit_symbol(store, &jit, 1, 9, "f", NULL) == 0, "symbol");
+	must(pathprof_store_add_jit_symbols(store, &symbol, 1, NULL) == 0, "symbol");
 	add_alerts(store);
 	must(pathprof_store_add_parcel(store, &early, &added, NULL) == 0, "parcel");
 	pathprof_store_free(store);

@@ -171,6 +171,10 @@ static void fill(struct pathprof_profile *p, int64_t begin_ns, enum form form)
 static int write_windows(struct pathprof_store *store, int64_t begin_ns, unsigned int cnt,
 			 enum form form)
 {
+	const struct pathprof_jit_symbol symbols[] = {
+		{&jit_id, JIT_START, 0x100, "Main::run(int)"},
+		{&jit_id, JIT_START + 0x200, 0x100, "Main::idle()"},
+	};
 	struct pathprof_error error = {""};
 	struct pathprof_profile profile;
 	int64_t id;
@@ -181,11 +185,7 @@ static int write_windows(struct pathprof_store *store, int64_t begin_ns, unsigne
 		r = pathprof_store_add_window(store, &profile, &id, &error);
 	}
 	if (r == 0)
-		r = pathprof_store_add_jit_symbol(store, &jit_id, JIT_START, 0x100,
-						  "Main::run(int)", &error);
-	if (r == 0)
-		r = pathprof_store_add_jit_symbol(store, &jit_id, JIT_START + 0x200, 0x100,
-						  "Main::idle()", &error);
+		r = pathprof_store_add_jit_symbols(store, symbols, 2, &error);
 	pathprof_profile_release(&profile);
 	return r < 0 ? complain("write", &error) : 0;
 }

@@ -834,15 +834,18 @@ static void test_jit_symbols(void)
 		world_open(world_file(unit_tmpdir(), "db"), PATHPROF_STORE_WRITE);
 	const struct pathprof_build_id id = world_binary_id(5), other = world_binary_id(1);
 	const uint64_t high = UINT64_C(0xffffffff81000000);
+	const struct pathprof_jit_symbol half[] = {{&id, 0x3000, 16, "good"},
+						   {&id, UINT64_MAX, 8, "x"}};
 	uint64_t start = 1;
 	char name[8];
 
-	CU_ASSERT_EQUAL(pathprof_store_add_jit_symbol(store, &id, 0x1000, 16, "old", NULL), 0);
-	CU_ASSERT_EQUAL(pathprof_store_add_jit_symbol(store, &id, 0x1000, 32, "low", NULL), 0);
-	CU_ASSERT_EQUAL(pathprof_store_add_jit_symbol(store, &id, 0x1010, 0, "point", NULL), 0);
-	CU_ASSERT_EQUAL(pathprof_store_add_jit_symbol(store, &id, high, 8, "a long name", NULL), 0);
-	CU_ASSERT_EQUAL(pathprof_store_add_jit_symbol(store, &id, UINT64_MAX, 8, "x", NULL),
-			-EINVAL);
+	CU_ASSERT_EQUAL(world_add_symbol(store, &id, 0x1000, 16, "old", NULL), 0);
+	CU_ASSERT_EQUAL(world_add_symbol(store, &id, 0x1000, 32, "low", NULL), 0);
+	CU_ASSERT_EQUAL(world_add_symbol(store, &id, 0x1010, 0, "point", NULL), 0);
+	CU_ASSERT_EQUAL(world_add_symbol(store, &id, high, 8, "a long name", NULL), 0);
+	CU_ASSERT_EQUAL(pathprof_store_add_jit_symbols(store, half, 2, NULL), -EINVAL);
+	CU_ASSERT_EQUAL(pathprof_store_jit_symbol(store, &id, 0x3000, name, 8, &start), -ENOENT);
+	CU_ASSERT_EQUAL(world_add_symbol(store, &id, UINT64_MAX, 8, "x", NULL), -EINVAL);
 	CU_ASSERT_EQUAL(pathprof_store_jit_symbol(store, &id, 0x100f, name, 8, &start), 0);
 	CU_ASSERT_STRING_EQUAL(name, "low");
 	CU_ASSERT_EQUAL(start, 0x1000);

@@ -35,6 +35,10 @@
 	"ALTER TABLE windows DROP COLUMN clock_samples;"
 
 struct pathprof_build_id world_binary_id(uint32_t binary);
+/* One symbol of generated code: as pathprof_store_add_jit_symbols(). */
+int world_add_symbol(struct pathprof_store *store, const struct pathprof_build_id *id,
+		     uint64_t start, uint64_t len_bytes, const char *name,
+		     struct pathprof_error *error);
 const char *world_binary_name(uint32_t binary);
 /* comm and container are constant strings. */
 struct pathprof_process world_process(uint32_t process);

@@ -45,7 +45,7 @@ static void make_image(const char *dir)
 
 	world_fill(store, 1, WINDOWS, PATHS);
 	CU_ASSERT_EQUAL(pathprof_store_set_status(store, "{}", NULL), 0);
-	CU_ASSERT_EQUAL(pathprof_store_add_jit_symbol(store, &jit, 16, 16, "f", NULL), 0);
+	CU_ASSERT_EQUAL(world_add_symbol(store, &jit, 16, 16, "f", NULL), 0);
 	pathprof_store_free(store);
 	FILE *in = fopen(file, "re");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(in);
@@ -162,7 +162,7 @@ static void write_all(struct pathprof_store *store)
 	world_window(&p, 40, 40 * WORLD_STEP_NS, PATHS);
 	CU_ASSERT(clean(pathprof_store_add_window(store, &p, NULL, &e), &e));
 	CU_ASSERT(clean(pathprof_store_set_status(store, "{\"x\": 1}", &e), &e));
-	CU_ASSERT(clean(pathprof_store_add_jit_symbol(store, &jit, 64, 1, "g", &e), &e));
+	CU_ASSERT(clean(world_add_symbol(store, &jit, 64, 1, "g", &e), &e));
 	CU_ASSERT(clean(pathprof_store_retain(
 				store, &(struct pathprof_retention){.max_bytes = 350000}, NULL, &e),
 			&e));

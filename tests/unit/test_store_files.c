@@ -161,7 +161,7 @@ static void test_reader_cannot_write(void)
 	world_window(&p, 1, 1, 1);
 	CU_ASSERT_EQUAL(pathprof_store_add_window(store, &p, NULL, &error), -EROFS);
 	CU_ASSERT_EQUAL(pathprof_store_set_status(store, "{}", &error), -EROFS);
-	CU_ASSERT_EQUAL(pathprof_store_add_jit_symbol(store, &id, 1, 1, "x", &error), -EROFS);
+	CU_ASSERT_EQUAL(world_add_symbol(store, &id, 1, 1, "x", &error), -EROFS);
 	CU_ASSERT_EQUAL(pathprof_store_retain(store, &(struct pathprof_retention){.max_bytes = 1},
 					      NULL, &error),
 			-EROFS);

@@ -183,7 +183,7 @@ static void test_retention_of_everything(void)
 	CU_ASSERT_EQUAL(count(store, "SELECT count(*) FROM binaries"), 0);
 	CU_ASSERT_EQUAL(count(store, "SELECT count(*) FROM boots"), 0);
 	/* Window ids go on, and names that came for the window still open survive. */
-	CU_ASSERT_EQUAL(pathprof_store_add_jit_symbol(store, &jit, 16, 1, "early", &error), 0);
+	CU_ASSERT_EQUAL(world_add_symbol(store, &jit, 16, 1, "early", &error), 0);
 	world_fill(store, 51, 1, 0);
 	CU_ASSERT_EQUAL(count(store, "SELECT max(id) FROM windows"), 51);
 	CU_ASSERT_EQUAL(pathprof_store_jit_symbol(store, &jit, 16, name, 16, &start), 0);
@@ -204,8 +204,7 @@ static void add_named(struct pathprof_store *store, uint8_t k)
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = 0;
 	for (uint64_t i = 0; i < 16; i++)
-		CU_ASSERT_EQUAL(pathprof_store_add_jit_symbol(store, &id, 16 * i, 16, name, NULL),
-				0);
+		CU_ASSERT_EQUAL(world_add_symbol(store, &id, 16 * i, 16, name, NULL), 0);
 	world_fill(store, k, 1, 5);
 }
 

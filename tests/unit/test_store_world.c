@@ -40,6 +40,15 @@ struct pathprof_build_id world_binary_id(uint32_t binary)
 	return id;
 }
 
+int world_add_symbol(struct pathprof_store *store, const struct pathprof_build_id *id,
+		     uint64_t start, uint64_t len_bytes, const char *name,
+		     struct pathprof_error *error)
+{
+	const struct pathprof_jit_symbol symbol = {id, start, len_bytes, name};
+
+	return pathprof_store_add_jit_symbols(store, &symbol, 1, error);
+}
+
 const char *world_binary_name(uint32_t binary)
 {
 	static const char *const names[WORLD_BINARIES] = {

@@ -44,18 +44,22 @@ static void add_generated(struct pathprof_profile *profile, uint32_t pid, uint64
 
 /* Symbols that were stored, by process, and their names in a row. */
 struct stored {
-	unsigned int cnts[3];
+	unsigned int cnts[3], calls;
 	char names[64];
 };
 
-static int store_symbol(void *context, const struct pathprof_build_id *id, uint64_t start,
-			uint64_t len_bytes, const char *name, struct pathprof_error *error)
+static int store_symbols(void *context, const struct pathprof_jit_symbol *symbols, size_t cnt,
+			 struct pathprof_error *error)
 {
 	struct stored *stored = context;
-	size_t len = strlen(stored->names);
 
-	stored->cnts[id->bytes[1]]++;
-	snprintf(stored->names + len, sizeof(stored->names) - len, "%s ", name);
+	stored->calls++;
+	for (size_t i = 0; i < cnt; i++) {
+		size_t len = strlen(stored->names);
+
+		stored->cnts[symbols[i].id->bytes[1]]++;
+		snprintf(stored->names + len, sizeof(stored->names) - len, "%s ", symbols[i].name);
+	}
 	return 0;
 }
 
@@ -66,7 +70,7 @@ static void test_jit_shares(void)
 	const struct pp_resolver resolver = {&fake,        fake_dispatch, fake_process,
 					     fake_resolve, fake_jit,      NULL};
 	struct stored stored = {.names = ""};
-	const struct pp_window_sink sink = {.context = &stored, .add_jit_symbol = store_symbol};
+	const struct pp_window_sink sink = {.context = &stored, .add_jit_symbols = store_symbols};
 	struct pathprof_profile profile;
 
 	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&profile, 16 << 20), 0);
@@ -76,6 +80,7 @@ static void test_jit_shares(void)
 	CU_ASSERT_EQUAL(profile.path_cnt, 20010);
 	CU_ASSERT_EQUAL(stored.cnts[1], 16384 - 10);
 	CU_ASSERT_EQUAL(stored.cnts[2], 10);
+	CU_ASSERT_EQUAL(stored.calls, 16384 / 256); /* transactions of the store */
 	pathprof_profile_release(&profile);
 }
 
@@ -97,7 +102,7 @@ static void test_jit_within(void)
 	const struct pp_resolver resolver = {NULL,         fake_dispatch, fake_process,
 					     fake_resolve, nested_jit,    NULL};
 	struct stored stored = {.names = ""};
-	const struct pp_window_sink sink = {.context = &stored, .add_jit_symbol = store_symbol};
+	const struct pp_window_sink sink = {.context = &stored, .add_jit_symbols = store_symbols};
 	struct pathprof_profile profile;
 
 	CU_ASSERT_EQUAL_FATAL(pathprof_profile_init(&profile, 1 << 20), 0);
@@ -124,7 +129,7 @@ static void test_jit_after_exec(void)
 	const struct pp_resolver resolver = {NULL,         fake_dispatch,  fake_process,
 					     fake_resolve, jit_of_program, NULL};
 	struct stored stored = {.names = ""};
-	const struct pp_window_sink sink = {.context = &stored, .add_jit_symbol = store_symbol};
+	const struct pp_window_sink sink = {.context = &stored, .add_jit_symbols = store_symbols};
 	struct pathprof_path_count path = {.start = 0x110, .length = 1, .samples = 1, .weight = 1};
 	char comm[] = "vm", container[] = "";
 	struct pathprof_profile profile;

@@ -87,16 +87,20 @@ static int add_window(void *context, const struct pathprof_profile *profile,
 	return 0;
 }
 
-static int add_symbol(void *context, const struct pathprof_build_id *id, uint64_t start,
-		      uint64_t len_bytes, const char *name, struct pathprof_error *error)
+static int add_symbols(void *context, const struct pathprof_jit_symbol *symbols, size_t cnt,
+		       struct pathprof_error *error)
 {
 	struct names *names = context;
 	char want[32];
 
-	snprintf(want, sizeof(want), "k_%llx", (unsigned long long)start);
-	names->cnt++;
-	names->all_right = names->all_right && id->kind == PATHPROF_ID_JIT && !strcmp(name, want) &&
-			   len_bytes == 256;
+	for (size_t i = 0; i < cnt; i++) {
+		const struct pathprof_jit_symbol *s = &symbols[i];
+
+		snprintf(want, sizeof(want), "k_%llx", (unsigned long long)s->start);
+		names->cnt++;
+		names->all_right = names->all_right && s->id->kind == PATHPROF_ID_JIT &&
+				   !strcmp(s->name, want) && s->len_bytes == 256;
+	}
 	return 0;
 }
 
@@ -115,7 +119,7 @@ static void test_functions(void)
 						.taken_wanted = 32,
 						.memory_max_bytes = 8 << 20};
 	struct names names = {.all_right = true};
-	const struct pp_window_sink sink = {&names, add_window, add_symbol};
+	const struct pp_window_sink sink = {&names, add_window, add_symbols};
 	struct pp_window *window;
 
 	CU_ASSERT_EQUAL_FATAL(pp_window_new(&window, &config, &resolver), 0);

@@ -158,16 +158,18 @@ static inline int sink_window(void *context, const struct pathprof_profile *prof
 	return sunk->answer ? pathprof_fail(error, sunk->answer, "no") : 0;
 }
 
-static inline int sink_symbol(void *context, const struct pathprof_build_id *id, uint64_t start,
-			      uint64_t len_bytes, const char *name, struct pathprof_error *error)
+static inline int sink_symbols(void *context, const struct pathprof_jit_symbol *symbols, size_t cnt,
+			       struct pathprof_error *error)
 {
 	struct sunk *sunk = context;
 	char want[32];
 
-	snprintf(want, sizeof(want), "f_%llx", (unsigned long long)start);
-	CU_ASSERT_STRING_EQUAL(name, want);
-	CU_ASSERT_EQUAL(id->kind, PATHPROF_ID_JIT);
-	sunk->symbols++;
+	for (size_t i = 0; i < cnt; i++) {
+		snprintf(want, sizeof(want), "f_%llx", (unsigned long long)symbols[i].start);
+		CU_ASSERT_STRING_EQUAL(symbols[i].name, want);
+		CU_ASSERT_EQUAL(symbols[i].id->kind, PATHPROF_ID_JIT);
+	}
+	sunk->symbols += cnt;
 	return 0;
 }
 
@@ -209,7 +211,7 @@ static inline void scene_init_beside(struct scene *scene, size_t memory, pid_t o
 	memset(scene, 0, sizeof(*scene));
 	lists_init(&scene->naive);
 	lists_init(&scene->sunk.seen);
-	scene->sink = (struct pp_window_sink){&scene->sunk, sink_window, sink_symbol};
+	scene->sink = (struct pp_window_sink){&scene->sunk, sink_window, sink_symbols};
 	CU_ASSERT_EQUAL_FATAL(pp_window_new(&scene->window, &config, &resolver), 0);
 }
 

@@ -315,10 +315,16 @@ int pathprof_store_earlier_builds(struct pathprof_store *store, const struct pat
 				  const char *name, pathprof_earlier_build_row_fn *fn,
 				  void *context, struct pathprof_error *error);
 
-/* Names of generated code, valid for one JIT identity. */
-int pathprof_store_add_jit_symbol(struct pathprof_store *store, const struct pathprof_build_id *id,
-				  uint64_t start, uint64_t len_bytes, const char *name,
-				  struct pathprof_error *error);
+/* The name of a piece of generated code, valid for one JIT identity. */
+struct pathprof_jit_symbol {
+	const struct pathprof_build_id *id;
+	uint64_t start, len_bytes;
+	const char *name;
+};
+/* Adds all of them or none, in one transaction. One that starts where another did replaces it. */
+int pathprof_store_add_jit_symbols(struct pathprof_store *store,
+				   const struct pathprof_jit_symbol *symbols, size_t cnt,
+				   struct pathprof_error *error);
 /*
  * -ENOENT when offset has none. If ranges are nested, the innermost; up to 16 that begin before
  * offset are looked at. name holds name_size bytes.

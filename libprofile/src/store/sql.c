@@ -79,7 +79,8 @@ static const char *const texts[PP_STMT_CNT] = {
 	[PP_STMT_STATUS_SET] = "INSERT OR REPLACE INTO daemon_status SELECT 1, ?1, ?2 WHERE"
 			       " CASE WHEN json_valid(?2) THEN json_type(?2) = 'object' END",
 	[PP_STMT_STATUS_GET] = "SELECT json FROM daemon_status",
-	[PP_STMT_JIT_ADD] = "INSERT OR REPLACE INTO jit_symbols VALUES (?1, ?2, ?3, ?4)",
+	[PP_STMT_JIT_ADD] = "INSERT INTO jit_symbols VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE"
+			    " SET len_bytes = ?3, name = ?4 WHERE len_bytes <> ?3 OR name <> ?4",
 	[PP_STMT_JIT_FIND] = "SELECT j.start, j.len_bytes, j.name FROM binaries b"
 			     " CROSS JOIN jit_symbols j ON j.binary = b.id WHERE b.build_id = ?1"
 			     " AND b.kind = ?2 AND j.start <= ?3 ORDER BY j.start DESC LIMIT 16",

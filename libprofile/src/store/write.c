@@ -771,8 +771,24 @@ int pathprof_store_set_status(struct pathprof_store *store, const char *json,
 	return r;
 }
 
-static int write_jit_symbol(struct pathprof_store *store, int64_t binary, uint64_t start,
-			    uint64_t len_bytes, const char *name, struct pathprof_error *error)
+static int check_jit_symbols(const struct pathprof_store *store,
+			     const struct pathprof_jit_symbol *symbols, size_t cnt,
+			     struct pathprof_error *error)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		const struct pathprof_jit_symbol *s = &symbols[i];
+
+		if (!s->name || s->id->len_bytes > PATHPROF_BUILD_ID_MAX ||
+		    s->id->kind > PATHPROF_ID_JIT || s->len_bytes > PP_COUNT_MAX ||
+		    s->start > UINT64_MAX - s->len_bytes)
+			return pathprof_fail(error, -EINVAL,
+					     "%s: malformed symbol of generated code", store->file);
+	}
+	return 0;
+}
+
+static int write_jit_symbol(struct pathprof_store *store, int64_t binary,
+			    const struct pathprof_jit_symbol *symbol, struct pathprof_error *error)
 {
 	sqlite3_stmt *stmt = NULL;
 	int r = pp_sql_get(store, PP_STMT_JIT_ADD, &stmt, error);
@@ -780,36 +796,44 @@ static int write_jit_symbol(struct pathprof_store *store, int64_t binary, uint64
 	if (r < 0)
 		return r;
 	sqlite3_bind_int64(stmt, 1, binary);
-	sqlite3_bind_int64(stmt, 2, (int64_t)start);
-	sqlite3_bind_int64(stmt, 3, (int64_t)len_bytes);
-	pp_sql_bind_text(stmt, 4, name);
+	sqlite3_bind_int64(stmt, 2, (int64_t)symbol->start);
+	sqlite3_bind_int64(stmt, 3, (int64_t)symbol->len_bytes);
+	pp_sql_bind_text(stmt, 4, symbol->name);
 	return pp_sql_run(store, stmt, error);
 }
 
-int pathprof_store_add_jit_symbol(struct pathprof_store *store, const struct pathprof_build_id *id,
-				  uint64_t start, uint64_t len_bytes, const char *name,
-				  struct pathprof_error *error)
+static int write_jit_symbols(struct pathprof_store *store,
+			     const struct pathprof_jit_symbol *symbols, size_t cnt,
+			     struct pathprof_error *error)
 {
 	int64_t window = 0, binary = 0;
+	/* The window that is open now will be the next. */
+	int r = pp_sql_number(store,
+			      "SELECT 1 + coalesce(max(seq), 0) FROM sqlite_sequence"
+			      " WHERE name = 'windows'",
+			      &window, error);
+
+	for (size_t i = 0; i < cnt && r == 0; i++) {
+		if (i == 0 || symbols[i].id != symbols[i - 1].id)
+			r = pp_store_binary(store, symbols[i].id, "", window, &binary, error);
+		if (r == 0)
+			r = write_jit_symbol(store, binary, &symbols[i], error);
+	}
+	return r;
+}
+
+int pathprof_store_add_jit_symbols(struct pathprof_store *store,
+				   const struct pathprof_jit_symbol *symbols, size_t cnt,
+				   struct pathprof_error *error)
+{
 	int r = pp_sql_writable(store, error);
 
+	if (r == 0)
+		r = check_jit_symbols(store, symbols, cnt, error);
+	if (r == 0)
+		r = pp_sql_begin(store, error);
 	if (r < 0)
 		return r;
-	if (!name || id->len_bytes > PATHPROF_BUILD_ID_MAX || id->kind > PATHPROF_ID_JIT ||
-	    len_bytes > PP_COUNT_MAX || start > UINT64_MAX - len_bytes)
-		return pathprof_fail(error, -EINVAL, "%s: malformed symbol of generated code",
-				     store->file);
-	r = pp_sql_begin(store, error);
-	if (r < 0)
-		return r;
-	/* The window that is open now will be the next. */
-	r = pp_sql_number(store,
-			  "SELECT 1 + coalesce(max(seq), 0) FROM sqlite_sequence"
-			  " WHERE name = 'windows'",
-			  &window, error);
-	if (r == 0)
-		r = pp_store_binary(store, id, "", window, &binary, error);
-	if (r == 0)
-		r = write_jit_symbol(store, binary, start, len_bytes, name, error);
+	r = write_jit_symbols(store, symbols, cnt, error);
 	return pp_sql_end(store, r, error);
 }

@@ -32,8 +32,10 @@ struct counts_import {
 	struct pathprof_counted *counted;
 	char *object; /* the ELF file that describes the counts */
 	struct pathprof_build_id id;
-	struct pathprof_profile profile; /* of the run in hand */
-	bool *named;                     /* by function: the store has its name */
+	struct pathprof_profile profile;   /* of the run in hand */
+	bool *named;                       /* by function: the store has its name, or names do */
+	struct pathprof_jit_symbol *names; /* to be stored */
+	size_t name_cnt, name_room;
 	struct known_window *known;
 	size_t known_cnt, known_room;
 	int64_t said_ns;
@@ -136,21 +138,38 @@ static char *name_of(const struct pathprof_counted_function *functions, uint32_t
 	return ctl_printf("%s (%s)", f->name, f->unit);
 }
 
-static int store_name(struct counts_import *import, uint32_t function)
+static void add_name(struct counts_import *import, uint32_t function)
 {
 	uint32_t cnt;
 	const struct pathprof_counted_function *functions =
 		pathprof_counted_functions(import->counted, &cnt);
-	_cleanup_free_ char *name = NULL;
 
 	if (import->named[function])
-		return 0;
+		return;
 	import->named[function] = true;
 	import->function_cnt++;
-	name = name_of(functions, cnt, function);
-	return pathprof_store_add_jit_symbol(import->store, &import->id,
-					     pathprof_counted_start(function, 0),
-					     pathprof_counted_start(1, 0), name, &import->error);
+	ctl_grow(&import->names, import->name_cnt, &import->name_room);
+	import->names[import->name_cnt++] = (struct pathprof_jit_symbol){
+		.id = &import->id,
+		.start = pathprof_counted_start(function, 0),
+		.len_bytes = pathprof_counted_start(1, 0),
+		.name = name_of(functions, cnt, function),
+	};
+}
+
+static void forget_names(struct counts_import *import)
+{
+	while (import->name_cnt)
+		free((char *)import->names[--import->name_cnt].name);
+}
+
+static int store_names(struct counts_import *import)
+{
+	int r = pathprof_store_add_jit_symbols(import->store, import->names, import->name_cnt,
+					       &import->error);
+
+	forget_names(import);
+	return r;
 }
 
 /* ---------------------------------------------------------------- one run */
@@ -207,7 +226,9 @@ static int add_function(struct counts_import *import, uint32_t process, uint32_t
 	if (r == 0)
 		free(paths);
 	import->cold_cnt += pathprof_counted_cold(import->counted, function);
-	return r == 0 && cnt ? store_name(import, function) : r;
+	if (r == 0 && cnt)
+		add_name(import, function);
+	return r;
 }
 
 /* Numbers of paths have PATHPROF_COUNTED_BITS; the compiler cuts functions well before. */
@@ -287,6 +308,8 @@ static int add_run(struct counts_import *import, const struct pathprof_counts_ru
 
 	if (r == 0)
 		r = add_functions(import, process);
+	if (r == 0)
+		r = store_names(import);
 	if (r < 0)
 		return r;
 	import->lost_cnt += run->lost_cnt;
@@ -472,6 +495,8 @@ static void release(struct counts_import *import)
 	pathprof_store_free_unused(import->store);
 	free(import->known);
 	free(import->named);
+	forget_names(import);
+	free(import->names);
 	free(import->object);
 }
 
