@@ -276,6 +276,15 @@ for compiler in gcc clang-22 clang; do
 		fi
 	done
 done
+# Pseudo-probes have discriminators of more bits than libdw keeps, packed debug information or not.
+for form in "" "-gz -gsplit-dwarf"; do
+	# shellcheck disable=SC2086
+	if why=$(lines lines clang-22 -g -fpseudo-probe-for-profiling $form 2>&1); then
+		ok "$name: lines with pseudo-probes $form"
+	else
+		not_ok "$name: lines with pseudo-probes $form" "$why"
+	fi
+done
 # The split debug files are gone: the message names the missing file.
 rm -f ./*.dwo
 if "$dump" -i autofdo-text counts lines llvm-sample >got 2>said || ! grep -q '\.dwo is not' said; then

@@ -158,8 +158,8 @@ void pathprof_code_free(struct pathprof_code *code)
 	if (!code)
 		return;
 	pp_apart_close(code);
-	pp_lines_free(code->lines);
 	pp_dwfl_close(code);
+	pp_lines_free(code->lines);
 	elf_end(code->elf);
 	if (code->fd >= 0)
 		close(code->fd);

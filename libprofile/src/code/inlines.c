@@ -62,7 +62,7 @@ struct tree {
 
 struct pathprof_inlines {
 	struct pathprof_code *code;
-	const struct pp_lines *lines;
+	struct pp_lines *lines;
 	struct tree *trees; /* one a unit */
 	uint32_t ranges_left;
 };

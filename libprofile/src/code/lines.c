@@ -13,6 +13,7 @@
 #include "base/vector.h"
 #include "pathprof/foreign.h"
 #include "pp_code_apart.h"
+#include "pp_line_tables.h"
 
 static bool is_code(const struct pathprof_code *code, uint64_t vaddr)
 {
@@ -82,7 +83,7 @@ static int read_units(struct pp_lines *lines, const struct pathprof_code *code)
 	return r;
 }
 
-int pp_lines_open(struct pathprof_code *code, const struct pp_lines **ret_lines)
+int pp_lines_open(struct pathprof_code *code, struct pp_lines **ret_lines)
 {
 	struct pp_lines *lines = code->lines;
 	int r;
@@ -108,13 +109,21 @@ void pp_lines_free(struct pp_lines *lines)
 	if (!lines)
 		return;
 	free(lines->units);
+	free(lines->copy);
 	pp_spans_release(&lines->spans);
 	free(lines);
 }
 
-uint32_t pp_lines_unit_at(const struct pp_lines *lines, uint64_t vaddr)
+uint32_t pp_lines_unit_at(struct pp_lines *lines, uint64_t vaddr)
 {
-	return pp_spans_at(&lines->spans, vaddr);
+	uint32_t number = pp_spans_at(&lines->spans, vaddr);
+	struct pp_unit *unit = number < lines->unit_cnt ? &lines->units[number] : NULL;
+
+	if (unit && !unit->prepared) {
+		unit->prepared = true;
+		pp_line_table_prepare(&unit->die, &lines->copy);
+	}
+	return number;
 }
 
 bool pp_lines_at(const struct pp_lines *lines, uint32_t unit, uint64_t vaddr,
@@ -146,7 +155,7 @@ bool pp_lines_at(const struct pp_lines *lines, uint32_t unit, uint64_t vaddr,
 int pathprof_code_line(struct pathprof_code *code, uint64_t offset, const char **ret_file,
 		       int *ret_line)
 {
-	const struct pp_lines *lines;
+	struct pp_lines *lines;
 	struct pp_line line;
 	uint64_t vaddr;
 	int r;

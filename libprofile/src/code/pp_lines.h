@@ -28,6 +28,7 @@ struct pp_unit {
 	Dwarf_Die die;
 	uint64_t bias;   /* vaddr = DWARF's address + bias */
 	const char *dir; /* where it was compiled; "" when not known */
+	bool prepared;   /* its table, for libdw */
 };
 
 struct pp_lines {
@@ -35,6 +36,7 @@ struct pp_lines {
 	uint32_t unit_cnt, unit_room;
 	struct pp_spans spans; /* vaddrs; items are units */
 	uint32_t ranges_left;
+	uint8_t *copy; /* of the tables; NULL: none is needed */
 };
 
 struct pp_line {
@@ -44,11 +46,11 @@ struct pp_line {
 };
 
 /* *ret_lines belongs to code; without debug information there are no units. -ENOMEM. */
-int pp_lines_open(struct pathprof_code *code, const struct pp_lines **ret_lines);
-/* NULL-safe. */
+int pp_lines_open(struct pathprof_code *code, struct pp_lines **ret_lines);
+/* NULL-safe; when libdw is done. */
 void pp_lines_free(struct pp_lines *lines);
-/* The unit that has the code at vaddr, or PP_SPANS_NONE. */
-uint32_t pp_lines_unit_at(const struct pp_lines *lines, uint64_t vaddr);
+/* The unit that has the code at vaddr, or PP_SPANS_NONE. Before its lines or files are read. */
+uint32_t pp_lines_unit_at(struct pp_lines *lines, uint64_t vaddr);
 /* False: the unit's table has nothing there, or unit is PP_SPANS_NONE. */
 bool pp_lines_at(const struct pp_lines *lines, uint32_t unit, uint64_t vaddr,
 		 struct pp_line *ret_line);
