@@ -57,6 +57,11 @@ run 0 compare window:1 window:2 --edges --json
 holds 'edges' <<'END'
 assert j["kind"] == "edges" and j["a"]["samples"] == 1000 and j["figures"]["kl_bits"] < 1e-12
 END
+# Three windows of three edges have four degrees of freedom, which say nothing of how edges scatter.
+run 0 compare file:known.db file:known.db --edges --json
+holds 'dispersion of few windows' <<'END'
+assert "dispersion" not in j["a"] and "dispersion" not in j["b"], j["a"]
+END
 
 ### Text profiles, against figures worked out here.
 printf 'a\t6\nb\t3\nc\t1\n' >one.txt

@@ -101,9 +101,9 @@ int pathprof_drift_terms(struct pathprof_drift_term *ret_terms, size_t cnt, size
 
 /*
  * Sets dispersion and companions from what is known of bursts: samples_per_burst (1: independent
- * ones), and seen, what pathprof_drift_dispersion() says (0: it could not). If nothing was seen,
- * bursts of clustered distributions are taken to be independent, and all samples of a burst of
- * other distributions to be alike.
+ * ones), and seen, pathprof_drift_believed_dispersion() (0: it could not tell). If nothing was
+ * seen, bursts of clustered distributions are taken to be independent, and all samples of a burst
+ * of other distributions to be alike.
  */
 void pathprof_drift_set_bursts(struct pathprof_drift_settings *settings,
 			       const struct pathprof_distribution *window,
@@ -124,6 +124,13 @@ int pathprof_drift_dispersion(const struct pathprof_distribution *const *windows
  */
 int pathprof_drift_dispersion_degrees(const struct pathprof_distribution *const *windows,
 				      size_t cnt, double *ret_dispersion, double *ret_degrees);
+/*
+ * What to take for the dispersion where one was measured with so many degrees of freedom (0: none
+ * was). Few of them are mostly chance. Of clustered counts (it is known which samples came in one
+ * burst) it should be 1, that of independent bursts, and what was measured outweighs this only as
+ * its degrees grow. That of others is 0, unknown, below a hundred degrees, and then its upper end.
+ */
+double pathprof_drift_believed_dispersion(double seen, double degrees, bool clustered);
 
 #ifdef __cplusplus
 }

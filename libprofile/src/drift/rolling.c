@@ -3,13 +3,9 @@
 #include "pathprof/rolling.h"
 
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #include "pathprof/drift.h"
-
-#define DEGREES_MIN      100 /* degrees of freedom from which a measured dispersion is believed */
-#define DEGREES_EXPECTED 30  /* weight of the expected dispersion, in degrees of freedom */
 
 /* ---------------------------------------------------------------- a span of buckets */
 
@@ -201,19 +197,6 @@ int pathprof_rolling_pool(const struct pathprof_rolling *rolling,
 	return 0;
 }
 
-/*
- * A dispersion measured with few degrees of freedom is mostly chance. Clustered counts (it is known
- * which samples came in one burst) should have dispersion 1, that of independent bursts, and the
- * measured value outweighs this only as its degrees grow. The dispersion of other counts stays
- * unknown (0) below DEGREES_MIN.
- */
-static double judge_dispersion(double seen, double degrees, bool clustered)
-{
-	if (!clustered)
-		return degrees >= DEGREES_MIN ? seen * (1 + 2 * sqrt(2 / degrees)) : 0;
-	return (DEGREES_EXPECTED + degrees * seen) / (DEGREES_EXPECTED + degrees);
-}
-
 /* Copies the buckets, with weights in place of samples. */
 static int weigh_buckets(const struct pathprof_rolling_span *span,
 			 struct pathprof_tally *ret_weighed)
@@ -253,7 +236,7 @@ double pathprof_rolling_dispersion(struct pathprof_rolling *rolling)
 		degrees = 0;
 	for (uint32_t i = 0; i < base->cnt; i++)
 		pathprof_tally_release(&weighed[i]);
-	base->dispersion = judge_dispersion(seen, degrees, clustered);
+	base->dispersion = pathprof_drift_believed_dispersion(seen, degrees, clustered);
 	base->changed = false;
 	return base->dispersion;
 }

@@ -18,6 +18,9 @@
 #define WINDOWS_MAX  64
 #define EXPECTED_MIN 5 /* samples of an event a window */
 
+#define DEGREES_MIN      100 /* degrees of freedom from which a measured dispersion is believed */
+#define DEGREES_EXPECTED 30  /* weight of the expected dispersion, in degrees of freedom */
+
 struct table {
 	const struct pathprof_distribution *windows[WINDOWS_MAX]; /* that have samples */
 	size_t cnt;
@@ -133,4 +136,11 @@ int pathprof_drift_dispersion(const struct pathprof_distribution *const *windows
 	double degrees;
 
 	return pathprof_drift_dispersion_degrees(windows, cnt, ret_dispersion, &degrees);
+}
+
+double pathprof_drift_believed_dispersion(double seen, double degrees, bool clustered)
+{
+	if (!clustered)
+		return degrees >= DEGREES_MIN ? seen * (1 + 2 * sqrt(2 / degrees)) : 0;
+	return (DEGREES_EXPECTED + degrees * seen) / (DEGREES_EXPECTED + degrees);
 }

@@ -161,10 +161,25 @@ static int read_windows(struct side *each, size_t *ret_cnt, const struct side *s
 	return r;
 }
 
+/* As far as it is worth believing; 0: not known. */
+static double dispersion_of(const struct side *each, size_t cnt)
+{
+	const struct pathprof_distribution *windows[WINDOWS_MAX];
+	double seen, degrees;
+	bool clustered = true;
+
+	for (size_t i = 0; i < cnt; i++) {
+		windows[i] = &each[i].distribution;
+		clustered &= windows[i]->clustered || !(windows[i]->total > 0);
+	}
+	if (pathprof_drift_dispersion_degrees(windows, cnt, &seen, &degrees) < 0)
+		return 0;
+	return pathprof_drift_believed_dispersion(seen, degrees, clustered);
+}
+
 int side_store_dispersion(struct side *side, const struct pathprof_filter *filter,
 			  const char *binary, struct pathprof_error *error)
 {
-	const struct pathprof_distribution *distributions[WINDOWS_MAX];
 	struct side each[WINDOWS_MAX];
 	struct windows windows = {.taken = is_of_edges(side)};
 	size_t cnt = 0;
@@ -177,10 +192,8 @@ int side_store_dispersion(struct side *side, const struct pathprof_filter *filte
 	if (windows.cnt < 2)
 		return 0;
 	r = read_windows(each, &cnt, side, filter, binary, &windows, error);
-	for (size_t i = 0; i < cnt; i++)
-		distributions[i] = &each[i].distribution;
-	if (r == 0 && pathprof_drift_dispersion(distributions, cnt, &side->dispersion) < 0)
-		side->dispersion = 0;
+	if (r == 0)
+		side->dispersion = dispersion_of(each, cnt);
 	for (size_t i = 0; i < cnt; i++)
 		side_release(&each[i]);
 	return r;
