@@ -671,6 +671,14 @@ static void test_set_bursts(void)
 	pathprof_drift_set_bursts(&s, &window, &base, 35, 0);
 	CU_ASSERT_EQUAL(s.dispersion, 35);
 	CU_ASSERT_EQUAL(s.companions, 1);
+	/* by the scatter of windows five of 35 are alike, so the others are companions */
+	pathprof_drift_set_bursts(&s, &window, &base, 35, 5);
+	CU_ASSERT_EQUAL(s.dispersion, 5);
+	CU_ASSERT_DOUBLE_EQUAL(s.companions, 4, 1e-12);
+	CU_ASSERT_EQUAL(pathprof_drift_measure(&wide, &window, &base, &s), 0);
+	s.companions = 1;
+	CU_ASSERT_EQUAL(pathprof_drift_measure(&narrow, &window, &base, &s), 0);
+	CU_ASSERT_DOUBLE_EQUAL(wide.null_sd_bits / narrow.null_sd_bits, 2, 1e-9);
 }
 
 /* ---------------------------------------------------------------- weights */

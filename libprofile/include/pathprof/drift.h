@@ -40,7 +40,7 @@ struct pathprof_drift_settings {
 	double dispersion;
 	/*
 	 * How many different events a burst has on average (1..1000): they come and go together, so
-	 * the interval grows with it. Used only if both distributions are clustered.
+	 * the interval grows with it.
 	 */
 	double companions;
 	uint32_t replicates; /* of the bootstrap; 0: the normal interval, far cheaper */

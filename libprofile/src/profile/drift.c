@@ -70,7 +70,6 @@ static int measure_kl(struct pathprof_drift *drift, const struct pathprof_distri
 	struct pp_scatter scatter = {0};
 	struct pp_null null = {0};
 	double z = pp_normal_quantile((1 + s->confidence) / 2), linear, plain;
-	bool clustered = window->clustered && baseline->clustered;
 	int r = pathprof_relative_entropy(window, baseline, s->epsilon, &kl);
 
 	if (r == 0)
@@ -78,7 +77,7 @@ static int measure_kl(struct pathprof_drift *drift, const struct pathprof_distri
 	if (r < 0)
 		return r;
 	plain = null.variance / (s->dispersion * s->dispersion);
-	null.variance *= clustered ? s->companions : 1;
+	null.variance *= s->companions;
 	drift->kl_bits = kl.bits;
 	drift->null_bits = null.mean / M_LN2;
 	drift->null_sd_bits = sqrt(null.variance) / M_LN2;
@@ -93,7 +92,7 @@ static int measure_kl(struct pathprof_drift *drift, const struct pathprof_distri
 			return r;
 		linear = scatter.variance - plain;
 	}
-	linear *= clustered ? s->companions : 1;
+	linear *= s->companions;
 	set_interval(drift, &scatter, sqrt(variance(&null, linear, s->dispersion)) / M_LN2, z);
 	return 0;
 }
@@ -130,25 +129,28 @@ static double within(double value)
 }
 
 /*
- * squares say how many samples of one event come in a burst; the burst's other samples are of other
- * events. Those come and go together in part: in windows of real programs D scattered as if half of
- * them did so wholly and the others not at all (docs/drift.md).
+ * In a burst so many samples are of one event, and the others of other events, which come and go
+ * together in part: in windows of real programs D scattered as if half of them did so wholly and
+ * the others not at all (docs/drift.md).
  */
+static double companions(double samples_per_burst, double alike)
+{
+	return within((1 + samples_per_burst / alike) / 2);
+}
+
 void pathprof_drift_set_bursts(struct pathprof_drift_settings *settings,
 			       const struct pathprof_distribution *window,
 			       const struct pathprof_distribution *baseline,
 			       double samples_per_burst, double seen)
 {
-	long double squares = window->squares + baseline->squares;
+	double squares = (double)(window->squares + baseline->squares);
+	double samples = (double)(window->total + baseline->total);
 
-	settings->companions = 1;
 	if (window->clustered && baseline->clustered && squares > 0) {
 		settings->dispersion = within(seen);
-		settings->companions =
-			within((1 + samples_per_burst *
-					    (double)((window->total + baseline->total) / squares)) /
-			       2);
+		settings->companions = companions(samples_per_burst, squares / samples);
 	} else {
 		settings->dispersion = within(seen > 0 ? seen : samples_per_burst);
+		settings->companions = companions(samples_per_burst, settings->dispersion);
 	}
 }
