@@ -219,6 +219,23 @@ done
 "$cc" -O2 -ffunction-sections -fdata-sections -Wl,--gc-sections project/*.c -o collected && counted "unused sections thrown away" ./collected
 "$cc" -O2 --coverage project/*.c -o covered && counted "gcov's counters besides" ./covered
 [ "$(find . -maxdepth 1 -name 'covered-*.gcda' | wc -l)" = 3 ] && ok "which are written" || not_ok "gcov's counters" "there are no files"
+# Objects that are linked into one are linked again, with the runtime then.
+for relocatable in -r -Wl,-r -Wl,--relocatable; do
+	if "$cc" -O2 -fno-pic -no-pie -nostdlib $relocatable project/*.c -o one.o 2>build.log &&
+		"$cc" -no-pie one.o -o linked_twice 2>build.log; then
+		counted "objects linked into one by $relocatable" ./linked_twice
+	else
+		not_ok "objects linked into one by $relocatable" "$(head -n 1 build.log)"
+	fi
+done
+# A library that makes no threads leaves pthread_create() to the program, however it is asked for.
+for shared in -shared --shared; do
+	if "$cc" -O2 -fPIC $shared project/shared.c -o libasked.so 2>build.log && nm -D libasked.so >names; then
+		grep -q pthread_create names && not_ok "a library by $shared" "it takes pthread_create() over" || ok "a library by $shared"
+	else
+		not_ok "a library by $shared" "$(head -n 1 build.log)"
+	fi
+done
 # -ObjC is no level of optimisation, and what follows -B is no input.
 if "$cc" '-###' -ObjC -c project/main.c 2>&1 | grep -q disable-llvm-passes; then
 	not_ok "-ObjC" "it is taken for a level of optimisation"

@@ -204,13 +204,16 @@ static bool is_header_language(const char *language)
 
 static void take_clangs(struct invocation *in, const char *argument)
 {
-	static const char *const links_nothing[] = {
-		"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-r", "-emit-llvm", NULL};
+	static const char *const links_nothing[] = {"-c",         "-S",     "-E",
+						    "-M",         "-MM",    "-fsyntax-only",
+						    "-r",         "-Wl,-r", "-Wl,--relocatable",
+						    "-emit-llvm", NULL};
+	static const char *const is_library[] = {"-shared", "--shared", NULL};
 	static const char *const is_static[] = {"-static", "--static", "-static-pie", NULL};
 
 	in->links &= !is_one_of(argument, links_nothing) &&
 		     !(begins(argument, "-x") && is_header_language(argument));
-	in->is_library |= strcmp(argument, "-shared") == 0;
+	in->is_library |= is_one_of(argument, is_library);
 	in->is_static |= is_one_of(argument, is_static);
 	in->is_input[in->cnt] = is_input(argument);
 	in->has_input |= is_input(argument) && !is_header(argument);
