@@ -219,6 +219,7 @@ done
 "$cc" -O2 -ffunction-sections -fdata-sections -Wl,--gc-sections project/*.c -o collected && counted "unused sections thrown away" ./collected
 "$cc" -O2 --coverage project/*.c -o covered && counted "gcov's counters besides" ./covered
 [ "$(find . -maxdepth 1 -name 'covered-*.gcda' | wc -l)" = 3 ] && ok "which are written" || not_ok "gcov's counters" "there are no files"
+refused "-femulated-tls" "leave out -femulated-tls" "$cc" -O2 -femulated-tls -c project/fixed.c -o other.o
 # Objects that are linked into one are linked again, with the runtime then.
 for relocatable in -r -Wl,-r -Wl,--relocatable; do
 	if "$cc" -O2 -fno-pic -no-pie -nostdlib $relocatable project/*.c -o one.o 2>build.log &&

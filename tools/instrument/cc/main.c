@@ -168,6 +168,14 @@ static bool forbids_whole(const char *argument)
 	return begins(argument, "-fsanitize=") || argument[0] == '@';
 }
 
+/* The runtime finds a thread's counters by variables that the loader makes thread-local. */
+static void check_thread_local(const char *argument)
+{
+	if (strcmp(argument, "-femulated-tls") == 0)
+		fail("counters of threads need the system's thread-local variables, so leave out ",
+		     argument);
+}
+
 static bool gives_profile(const char *argument)
 {
 	return begins(argument, "-fprofile-instr-use=") || begins(argument, "-fprofile-use=") ||
@@ -219,6 +227,7 @@ static void take_clangs(struct invocation *in, const char *argument)
 	in->has_input |= is_input(argument) && !is_header(argument);
 	in->asks_library[in->cnt] = begins(argument, "-l") && argument[2];
 	in->compiles |= strcmp(argument, "-c") == 0;
+	check_thread_local(argument);
 	if (forbids_early(argument))
 		in->late_by = argument;
 	in->has_profile |= gives_profile(argument);
