@@ -107,7 +107,7 @@ static int look_at(void *context, const struct pathprof_code_symbol *symbol)
 	struct search *search = context;
 
 	search->symbol_cnt++;
-	if (strcmp(symbol->name, search->wanted) != 0)
+	if (!pathprof_code_is_named(symbol->name, search->wanted))
 		return 0;
 	if (!search->found.name || symbol->binding > search->found.binding) {
 		search->found = *symbol;

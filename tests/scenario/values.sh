@@ -316,6 +316,23 @@ kill -9 "$busy"
 wait "$busy" 2>/dev/null || true
 busy=
 
+# A library's symbol keeps its default version in its name, `called@@NEW`; nobody calls it so.
+cat >"$tmp/versions.c" <<'END'
+int before(int x);
+int now(int x);
+int before(int x) { return x; }
+int now(int x) { return x + 1; }
+__asm__(".symver before,called@OLD");
+__asm__(".symver now,called@@NEW");
+END
+echo 'OLD { }; NEW { global: called; local: *; } OLD;' >"$tmp/versions.map"
+echo 'int called(int); int main(void) { for (int i = 0; i < 5000; i++) called(42); }' >"$tmp/calls_version.c"
+"$cc" -O1 -shared -fPIC -Wl,--version-script="$tmp/versions.map" -o "$tmp/libversions.so" "$tmp/versions.c"
+"$cc" -O1 -o "$tmp/calls_version" "$tmp/calls_version.c" -L"$tmp" -lversions -Wl,-rpath,"$tmp"
+fresh
+record --value-sampler P1 --value "$tmp/libversions.so:called:1" -- "$tmp/calls_version" || true
+check default-version "$(top called 1) $(cat "$tmp/err")" eval '[[ $(top called 1) == "0x2a 5000"* ]]'
+
 # ------------------------------------------------------------------ a library's function
 # The truth is a wrapper's, which counts what it hands on to the library in that very run.
 cat >"$tmp/count.c" <<'END'

@@ -106,7 +106,7 @@ int pathprof_code_function(struct pathprof_code *code, uint64_t offset, const ch
 int pathprof_code_functions_ahead(struct pathprof_code *code, const uint64_t *offsets, size_t cnt);
 /*
  * The reverse: the range of the function of that name, [start, end). If there are several, the one
- * with the strongest binding. -ENOENT when no symbol has it.
+ * with the strongest binding. -ENOENT when no symbol has it (pathprof_code_is_named()).
  */
 int pathprof_code_find_function(struct pathprof_code *code, const char *name, uint64_t *ret_start,
 				uint64_t *ret_end);
@@ -118,6 +118,12 @@ struct pathprof_code_symbol {
 	bool chosen_late; /* an indirect function: code here only says which other function it is */
 };
 typedef int pathprof_code_symbol_fn(void *context, const struct pathprof_code_symbol *symbol);
+/*
+ * Whether symbol is the name of a symbol that this name calls. A program calls realpath, and so do
+ * people; the symbol is realpath@@GLIBC_2.3 where the linker kept the default version. An old
+ * version has one @ and is called by its whole name.
+ */
+bool pathprof_code_is_named(const char *symbol, const char *name);
 /* All of them, by start. A return of fn other than 0 ends the listing and is returned. */
 int pathprof_code_symbols(struct pathprof_code *code, pathprof_code_symbol_fn *fn, void *context);
 

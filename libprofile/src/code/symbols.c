@@ -310,6 +310,14 @@ int pathprof_code_symbols(struct pathprof_code *code, pathprof_code_symbol_fn *f
 	return 0;
 }
 
+bool pathprof_code_is_named(const char *symbol, const char *name)
+{
+	size_t len = strlen(name);
+
+	return strncmp(symbol, name, len) == 0 &&
+	       (!symbol[len] || strncmp(symbol + len, "@@", 2) == 0);
+}
+
 int pathprof_code_find_function(struct pathprof_code *code, const char *name, uint64_t *ret_start,
 				uint64_t *ret_end)
 {
@@ -322,7 +330,7 @@ int pathprof_code_find_function(struct pathprof_code *code, const char *name, ui
 	for (size_t i = 0; i < code->symbol_cnt; i++) {
 		const struct pp_symbol *s = &code->symbols[i];
 
-		if (strcmp(s->name, name) == 0 && (!best || s->rank > best->rank))
+		if (pathprof_code_is_named(s->name, name) && (!best || s->rank > best->rank))
 			best = s;
 	}
 	if (!best || pathprof_code_vaddr_to_offset(code, best->start, &start))

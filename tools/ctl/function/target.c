@@ -56,12 +56,12 @@ static bool parse_offset(const char *text, uint64_t *ret_offset)
 	return strncmp(text, "0x", 2) == 0 && !pp_hex_parse(text, ret_offset);
 }
 
-/* The @ of callee@plt is part of a name. */
+/* The @ of callee@plt is part of a name, and so are the two of callee@@VERSION. */
 static char *find_at(char *word)
 {
 	char *at = strrchr(word, '@');
 
-	return at && strcmp(at, "@plt") != 0 && at != word && at[1] ? at : NULL;
+	return at && strcmp(at, "@plt") != 0 && at != word && at[-1] != '@' && at[1] ? at : NULL;
 }
 
 static void take_apart(struct wanted *wanted, const char *text, const char *binary)
