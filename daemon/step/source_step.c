@@ -479,15 +479,19 @@ static char state_of(pid_t pid)
 /* -EPIPE: there is no stepper any more. */
 static int look(struct step_source *source)
 {
+	const uint64_t now_ns = pp_monotonic_ns();
 	enum pp_step_verdict verdict;
+	char state;
 
 	pp_step_left_reap();
 	learn_silent(source);
 	answer_family(source);
 	if (!source->stepper)
 		return -EPIPE;
-	verdict = pp_step_watch_look(&source->watch, source->hold, state_of(source->stepper),
-				     pp_monotonic_ns());
+	state = state_of(source->stepper);
+	if (pp_step_watch_is_starved(source->hold, state, now_ns))
+		pp_step_free_stepper(source->stepper);
+	verdict = pp_step_watch_look(&source->watch, source->hold, state, now_ns);
 	if (verdict == PP_STEP_WELL)
 		return 0;
 	return replace_stepper(source, verdict) ? -EPIPE : 0;

@@ -135,6 +135,12 @@ struct pp_step_holder {
  * registers read. PP_STEP_HELD, or why not; then it is untouched, or let go.
  */
 enum pathprof_drop pp_step_catch(struct pp_step_holder *holder, struct pp_step_target *target);
+/*
+ * Whether target's thread was promised a CPU, to which some milliseconds are much: PP_STEP_HELD, or
+ * why it is spared.
+ */
+enum pathprof_drop pp_step_check_promises(const struct pp_step_spare *spare,
+					  const struct pp_step_target *target);
 /* Waits for the next stop of target until deadline_ns; *ret_signal for STOP_SIGNAL only. */
 enum pp_step_stop pp_step_wait(const struct pp_step_target *target, uint64_t deadline_ns,
 			       int *ret_signal);
@@ -178,6 +184,8 @@ void pp_step_publish_busy(struct pp_step_pin *pin, const struct pp_step_target *
 void pp_step_publish_idle(struct pp_step_pin *pin);
 /* Whether a stepper killed now would leave some target with a trap or mask of ours. */
 void pp_step_publish_harms(struct pp_step_pin *pin, bool harms);
+/* Lets a stepper, which is not the caller, run everywhere again. */
+void pp_step_free_stepper(pid_t stepper);
 /* Undoes the pin of a dead stepper, and clears debug registers that it left set. */
 void pp_step_unpin_orphan(const struct pp_step_hold *hold);
 

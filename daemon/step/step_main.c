@@ -387,19 +387,35 @@ static bool takes(struct pp_sample *sample, uint64_t now_ns)
 	return false;
 }
 
+/*
+ * A real-time thread that never sleeps keeps its CPU from whoever waits there: a stepper that went
+ * to it would see nobody else any more.
+ */
+static bool spares(const struct pp_sample *sample)
+{
+	const struct pp_step_target target = {.pid = sample->pid, .tid = sample->tid};
+	enum pathprof_drop drop = pp_step_check_promises(&stepper.holder.spare, &target);
+
+	if (drop == PP_STEP_HELD)
+		return false;
+	stepper.stats.drops[drop]++;
+	pp_step_post_leave(&stepper.post);
+	return true;
+}
+
 static void sample(void)
 {
 	struct pp_sample picked;
 	uint64_t now_ns = pp_monotonic_ns(), seen = 0;
 	int cpu = pp_step_post_cpu(&stepper.post, now_ns);
-	bool taken = false;
+	bool is_any = stepper.sampler->ops->pick(stepper.sampler, cpu, &picked, &seen) == 1;
+	bool spared = is_any && spares(&picked);
+	bool taken = is_any && !spared && takes(&picked, now_ns);
 
-	if (stepper.sampler->ops->pick(stepper.sampler, cpu, &picked, &seen) == 1)
-		taken = takes(&picked, now_ns);
 	if (taken)
 		profile(&picked);
 	stepper.stats.samples += seen;
-	stepper.stats.drops[PATHPROF_DROP_BUDGET] += seen - taken;
+	stepper.stats.drops[PATHPROF_DROP_BUDGET] += seen - spared - taken;
 	stepper.stats.drops[PATHPROF_DROP_TABLE_FULL] = stepper.sampler->left_out;
 }
 

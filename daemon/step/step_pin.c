@@ -212,6 +212,14 @@ void pp_step_unpin(struct pp_step_pin *pin, struct pp_step_target *target)
 	target->pinned = target->boosted = false;
 }
 
+void pp_step_free_stepper(pid_t stepper)
+{
+	struct cpu_mask mask;
+
+	if (!get_mask(stepper, &mask) && count(&mask) == 1)
+		set_all(stepper);
+}
+
 void pp_step_unpin_orphan(const struct pp_step_hold *hold)
 {
 	struct pp_step_stat stat;

@@ -36,6 +36,11 @@ bool pp_step_post_takes(struct pp_step_post *post, const struct pp_sample *sampl
 	return false;
 }
 
+void pp_step_post_leave(struct pp_step_post *post)
+{
+	post->moves = 0;
+}
+
 void pp_step_post_give_up(struct pp_step_post *post)
 {
 	post->moves = MOVES_MAX;

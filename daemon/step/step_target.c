@@ -175,9 +175,8 @@ static bool is_isolated(const struct pp_step_spare *spare, const struct pp_step_
 	       stat.cpu >= 0 && stat.cpu < PP_ISOLATED_CPU_MAX && spare->is_isolated[stat.cpu];
 }
 
-/* Some milliseconds are much to a thread that was promised a CPU. */
-static enum pathprof_drop check_promises(const struct pp_step_spare *spare,
-					 const struct pp_step_target *target)
+enum pathprof_drop pp_step_check_promises(const struct pp_step_spare *spare,
+					  const struct pp_step_target *target)
 {
 	if (!spare->enabled)
 		return PP_STEP_HELD;
@@ -230,7 +229,7 @@ static enum pathprof_drop check(const struct pp_step_holder *holder, struct pp_s
 
 	if (target->pid == INIT_PID)
 		return PATHPROF_DROP_INIT;
-	drop = check_promises(&holder->spare, target);
+	drop = pp_step_check_promises(&holder->spare, target);
 	if (drop != PP_STEP_HELD)
 		return drop;
 	if (pp_step_read_stat(target->pid, target->pid, &leader) ||

@@ -9,6 +9,7 @@
 /* A stepper that is ready to run may have to wait so long for a CPU on a busy machine. */
 #define RUNNABLE_MAX_NS (60 * NSEC_PER_SEC)
 #define LOOK_CNT        2
+#define STARVED_NS      (NSEC_PER_SEC / 4)
 
 static bool is_sleeping(char state)
 {
@@ -45,6 +46,13 @@ enum pp_step_verdict pp_step_watch_look(struct pp_step_watch *watch,
 	if (verdict != PP_STEP_WELL && ++watch->late_cnt < LOOK_CNT)
 		return PP_STEP_WELL;
 	return verdict;
+}
+
+bool pp_step_watch_is_starved(const struct pp_step_hold *hold, char state, uint64_t now_ns)
+{
+	uint64_t due_ns = __atomic_load_n(&hold->due_ns, __ATOMIC_ACQUIRE);
+
+	return state == 'R' && due_ns && now_ns > due_ns && now_ns - due_ns > STARVED_NS;
 }
 
 bool pp_step_watch_may_kill(const struct pp_step_hold *hold, char state)

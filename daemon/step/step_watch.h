@@ -27,6 +27,11 @@ enum pp_step_verdict {
 enum pp_step_verdict pp_step_watch_look(struct pp_step_watch *watch,
 					const struct pp_step_hold *hold, char state,
 					uint64_t now_ns);
+/*
+ * Whether it has been ready to run for longer than a thread of its policy waits on any CPU: then
+ * the one that it has tied itself to belongs to a thread of higher priority.
+ */
+bool pp_step_watch_is_starved(const struct pp_step_hold *hold, char state, uint64_t now_ns);
 /* Whether no target would come to harm if it were killed now. */
 bool pp_step_watch_may_kill(const struct pp_step_hold *hold, char state);
 

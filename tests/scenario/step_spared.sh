@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A thread of a real-time policy is left alone and counted, unless RealTime=yes.
+# A thread of a real-time policy is left alone and counted, unless RealTime=yes; one that never sleeps
+# does not keep the stepper from the others.
 set -eu
 . "$(dirname "$0")/step_common.bash"
 target=$workload_dir/half_busy
@@ -56,6 +57,31 @@ profiled() { # NAME POLICY SETTING
 	fi
 }
 
+# Bursts of two programs that compute for three seconds, one of them under this policy.
+bursts_beside() { # POLICY
+	local loop="exec timeout 3 sh -c 'while :; do :; done'"
+	rm -f "$work"/db*
+	timeout 300 "$build/bin/pathprofd" --record --db "$work/db" --quiet --overhead 50 \
+		-- sh -c "chrt $1 sh -c \"$loop\" & $loop" 2>"$work/log" || true
+	sqlite3 -readonly "$work/db" 'SELECT coalesce(sum(bursts), 0) FROM windows' || echo 0
+}
+
+# Where the stepper waits for the CPU that a thread of higher priority never leaves, the first few
+# bursts are the last.
+beside() {
+	local end=$((SECONDS + 60)) alone
+	while :; do
+		alone=$(bursts_beside "-o 0")
+		bursts=$(bursts_beside "-r 5")
+		[ $((bursts * 4)) -lt "$alone" ] && [ $SECONDS -lt $end ] || break
+	done
+	if [ $((bursts * 4)) -ge "$alone" ] && [ "$bursts" -gt 0 ] && [ "$(counted realtime)" -gt 0 ]; then
+		ok "step_spared_beside ($bursts bursts of $alone, $(counted realtime) passed over)"
+	else
+		not_ok step_spared_beside "$bursts bursts of $alone, $(counted realtime) counted: $(tail -1 "$work/log")"
+	fi
+}
+
 if ! chrt -r 1 true 2>/dev/null; then
 	skip step_spared "no right to a real-time policy here"
 	exit 0
@@ -65,4 +91,9 @@ spared rr "-r 1"
 spared deadline "-d --sched-runtime 4000000 --sched-deadline 20000000 --sched-period 20000000 0"
 profiled wanted "-r 1" RealTime=yes
 profiled other "-o 0" ""
+if [ "$(nproc)" -gt 1 ]; then
+	beside
+else
+	skip step_spared_beside "one CPU, and it is the real-time thread's"
+fi
 exit $failed

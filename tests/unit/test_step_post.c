@@ -28,6 +28,20 @@ static void test_goes_and_takes(void)
 	CU_ASSERT_EQUAL(pp_step_post_cpu(&post, 16 * MSEC), -1);
 }
 
+/* A thread that is to be left alone was met there: the next sample begins anew. */
+static void test_leaves(void)
+{
+	struct pp_step_post post = {0};
+	struct pp_sample sample = sample_at(3, 10 * MSEC, true);
+
+	CU_ASSERT(!pp_step_post_takes(&post, &sample, 1, 10 * MSEC));
+	pp_step_post_leave(&post);
+	CU_ASSERT_EQUAL(pp_step_post_cpu(&post, 11 * MSEC), -1);
+	sample = sample_at(2, 12 * MSEC, true);
+	CU_ASSERT(!pp_step_post_takes(&post, &sample, 1, 12 * MSEC));
+	CU_ASSERT_EQUAL(pp_step_post_cpu(&post, 13 * MSEC), 2);
+}
+
 static void test_takes_at_once_only(void)
 {
 	struct pp_step_post post = {0};
@@ -69,6 +83,7 @@ static void test_no_place(void)
 
 static const struct unit_test tests[] = {
 	{"goes to a sample's CPU and takes the next one there", test_goes_and_takes},
+	{"it leaves a place", test_leaves},
 	{"takes what was sampled just now only", test_takes_at_once_only},
 	{"takes any fresh sample after a while", test_loses_patience},
 	{"takes what has no place, or one that is out of reach", test_no_place},

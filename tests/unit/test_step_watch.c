@@ -52,6 +52,18 @@ static void test_runnable(void)
 	CU_ASSERT_EQUAL(look('R', 162 * SECOND), PP_STEP_MUTE);
 }
 
+/* One that runs or waits past its time stands behind others on the CPU that it tied itself to. */
+static void test_starved(void)
+{
+	begin(100 * SECOND, 0);
+	CU_ASSERT(!pp_step_watch_is_starved(&hold, 'R', 99 * SECOND));
+	CU_ASSERT(!pp_step_watch_is_starved(&hold, 'R', 100 * SECOND + SECOND / 5));
+	CU_ASSERT(pp_step_watch_is_starved(&hold, 'R', 100 * SECOND + SECOND / 3));
+	CU_ASSERT(!pp_step_watch_is_starved(&hold, 'S', 100 * SECOND + SECOND / 3));
+	begin(0, 0);
+	CU_ASSERT(!pp_step_watch_is_starved(&hold, 'R', 100 * SECOND));
+}
+
 /* The stepper was stopped in mid-burst by somebody: the thread that it held is not to blame. */
 static void test_stopped(void)
 {
@@ -97,6 +109,7 @@ static const struct unit_test tests[] = {
 	{"two seconds asleep over one thread, seen twice", test_asleep},
 	{"slow with several threads is not asleep", test_slow},
 	{"ready to run is not asleep", test_runnable},
+	{"one that gets no CPU is told from one that waits", test_starved},
 	{"stopped is mute, and no thread's fault", test_stopped},
 	{"nothing is due from one that waits for its budget", test_not_due},
 	{"one that does not begin is mute, one that has ended is not", test_start_and_end},
