@@ -91,6 +91,15 @@ spared rr "-r 1"
 spared deadline "-d --sched-runtime 4000000 --sched-deadline 20000000 --sched-period 20000000 0"
 profiled wanted "-r 1" RealTime=yes
 profiled other "-o 0" ""
+# A program of which little was seen, before it took its policy: the report says why.
+begins='i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done'
+timeout 300 "$build/bin/pathprofctl" record --overhead 50 -o "$work/report.db" \
+	-- sh -c "$begins; exec chrt -r 1 timeout 2 '$target'" >"$work/report" 2>&1 || true
+if grep -q "left out as realtime: they have a real-time policy" "$work/report"; then
+	ok step_spared_report
+else
+	not_ok step_spared_report "$(tail -5 "$work/report")"
+fi
 if [ "$(nproc)" -gt 1 ]; then
 	beside
 else

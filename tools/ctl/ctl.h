@@ -226,7 +226,12 @@ char *ctl_read_line(const char *path);
 typedef const char *nothing_fn(char *text, size_t text_size, struct pathprof_store *store,
 			       const struct pathprof_filter *filter);
 nothing_fn nothing_text;
-/* The same if branches were asked for: windows of exact counts have only paths. */
+/*
+ * The reason for which more samples were left out than bursts came, and which lies in the threads;
+ * "" if there is none. A sentence without a full stop.
+ */
+nothing_fn left_out_text;
+/* As nothing_text() if branches were asked for: windows of exact counts have only paths. */
 nothing_fn nothing_branches_text;
 
 /*

@@ -46,13 +46,37 @@ static struct held held_of(struct pathprof_store *store, const struct pathprof_f
 	return held;
 }
 
-/* The most frequent reason for which samples were dropped; PATHPROF_DROP_CNT: none. */
-static unsigned int worst_drop(const struct held *held)
+static bool is_any(unsigned int drop)
+{
+	return drop < PATHPROF_DROP_CNT;
+}
+
+/* Reasons that lie in a thread, so that more time or budget changes nothing. */
+static bool is_lasting(unsigned int drop)
+{
+	switch (drop) {
+	case PATHPROF_DROP_TRACED:
+	case PATHPROF_DROP_32BIT:
+	case PATHPROF_DROP_SECCOMP:
+	case PATHPROF_DROP_DENIED:
+	case PATHPROF_DROP_REALTIME:
+	case PATHPROF_DROP_ISOLATED:
+	case PATHPROF_DROP_INIT:
+	case PATHPROF_DROP_SILENT:
+	case PATHPROF_DROP_STARTING:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The most frequent of these reasons for which samples were dropped; PATHPROF_DROP_CNT: none. */
+static unsigned int worst_drop(const struct held *held, bool (*counts)(unsigned int drop))
 {
 	unsigned int worst = PATHPROF_DROP_CNT;
 
 	for (unsigned int i = 0; i < PATHPROF_DROP_CNT; i++)
-		if (held->drops[i] &&
+		if (counts(i) && held->drops[i] &&
 		    (worst == PATHPROF_DROP_CNT || held->drops[i] > held->drops[worst]))
 			worst = i;
 	return worst;
@@ -67,6 +91,12 @@ static const char *advice(unsigned int drop)
 		return ": the right to trace them is missing, see pathprofctl doctor";
 	case PATHPROF_DROP_REALTIME:
 		return ": they have a real-time policy, RealTime=yes takes them in";
+	case PATHPROF_DROP_ISOLATED:
+		return ": their CPUs are set apart, RealTime=yes takes them in";
+	case PATHPROF_DROP_32BIT:
+		return ": 32-bit code is not profiled";
+	case PATHPROF_DROP_SECCOMP:
+		return ": they run under strict seccomp";
 	case PATHPROF_DROP_INIT:
 		return ": process 1 is never stopped, for its end would be the machine's";
 	case PATHPROF_DROP_SILENT:
@@ -80,23 +110,29 @@ static const char *advice(unsigned int drop)
 	}
 }
 
+static void tell_drop(char *text, size_t text_size, const struct held *held, unsigned int drop)
+{
+	snprintf(text, text_size, "%" PRIu64 " %s left out as %s%s", held->drops[drop],
+		 pp_plural(held->drops[drop], "sample was", "samples were"),
+		 pathprof_drop_name((enum pathprof_drop)drop), advice(drop));
+}
+
 static void tell_no_bursts(char *text, size_t text_size, const struct held *held)
 {
-	const unsigned int drop = worst_drop(held);
+	const unsigned int drop = worst_drop(held, is_any);
+	char left_out[160];
 
-	if (drop == PATHPROF_DROP_CNT)
+	if (drop == PATHPROF_DROP_CNT) {
 		snprintf(text, text_size,
 			 "in %" PRIu64
 			 " %s nothing that is watched computed long enough to be seen: it slept "
 			 "or waited, or ended at once",
 			 held->windows, pp_plural(held->windows, "window", "windows"));
-	else
-		snprintf(text, text_size,
-			 "%" PRIu64 " %s without a burst; %" PRIu64 " %s left out as %s%s",
-			 held->windows, pp_plural(held->windows, "window", "windows"),
-			 held->drops[drop],
-			 pp_plural(held->drops[drop], "sample was", "samples were"),
-			 pathprof_drop_name((enum pathprof_drop)drop), advice(drop));
+	} else {
+		tell_drop(left_out, sizeof(left_out), held, drop);
+		snprintf(text, text_size, "%" PRIu64 " %s without a burst; %s", held->windows,
+			 pp_plural(held->windows, "window", "windows"), left_out);
+	}
 }
 
 static void tell_times(char *text, size_t text_size, const struct held *all)
@@ -168,5 +204,18 @@ const char *nothing_branches_text(char *text, size_t text_size, struct pathprof_
 		 " %s, and no branches by themselves: pathprofctl paths lists the paths, "
 		 "pathprofctl cfg FUNCTION counts the edges of a function",
 		 chosen.paths, pp_plural(chosen.paths, "path", "paths"));
+	return text;
+}
+
+const char *left_out_text(char *text, size_t text_size, struct pathprof_store *store,
+			  const struct pathprof_filter *filter)
+{
+	const struct pathprof_filter times = times_of(filter);
+	const struct held chosen = held_of(store, &times);
+	const unsigned int drop = worst_drop(&chosen, is_lasting);
+
+	text[0] = 0;
+	if (drop != PATHPROF_DROP_CNT && chosen.drops[drop] > chosen.bursts)
+		tell_drop(text, text_size, &chosen, drop);
 	return text;
 }

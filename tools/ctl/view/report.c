@@ -86,15 +86,34 @@ static void print_views(FILE *out, struct pathprof_store *store,
 }
 
 static void print_nothing(FILE *out, struct pathprof_store *store,
-			  const struct pathprof_filter *filter, const struct sums *sums)
+			  const struct pathprof_filter *filter, const char *left_out,
+			  const struct sums *sums)
 {
 	char why[256];
 
-	if (sums->bursts)
-		fputs("Nothing was seen whole: run it longer or give it more --overhead.\n", out);
-	else
+	if (!sums->bursts)
 		fprintf(out, "Nothing was seen: %s.\n",
 			nothing_text(why, sizeof(why), store, filter));
+	else if (left_out[0])
+		fprintf(out, "Nothing was seen whole: %s.\n", left_out);
+	else
+		fputs("Nothing was seen whole: run it longer or give it more --overhead.\n", out);
+}
+
+static void print_seen(FILE *out, struct pathprof_store *store,
+		       const struct pathprof_filter *filter, const char *db,
+		       const struct sums *sums)
+{
+	char left_out[256];
+
+	left_out_text(left_out, sizeof(left_out), store, filter);
+	if (!sums->paths) {
+		print_nothing(out, store, filter, left_out, sums);
+		return;
+	}
+	print_views(out, store, filter, db);
+	if (left_out[0])
+		fprintf(out, "%s.\n", left_out);
 }
 
 static void print_json(FILE *out, struct pathprof_store *store,
@@ -127,10 +146,7 @@ void report_print(FILE *out, const char *db, int64_t since_ns, bool json)
 		return;
 	}
 	print_summary(out, &sums, db);
-	if (sums.paths)
-		print_views(out, store, &filter, db);
-	else
-		print_nothing(out, store, &filter, &sums);
+	print_seen(out, store, &filter, db, &sums);
 	filter.limit = 0;
 	print_values(out, store, &filter, db);
 }
