@@ -79,6 +79,8 @@ static int set_pid(void *context, const struct pp_option *option, const char *va
 
 	if (pp_count_parse(value, &pid) < 0 || pid == 0 || pid > INT_MAX)
 		return -EINVAL;
+	if (to->args.pid && to->args.pid != (pid_t)pid)
+		return -EEXIST;
 	to->args.pid = (pid_t)pid;
 	return 0;
 }

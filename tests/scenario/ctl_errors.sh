@@ -32,6 +32,7 @@ says 2 'a verb is needed'
 says 2 'no such verb' frobnicate
 says 2 'no such option' --frobnicate
 says 2 'no such option' -x paths
+says 2 '--pid 2: contradicts what was given before' --db "$db" paths -p 1 --pid 2
 says 2 'no such option' --db "$db" paths --max-size 5
 says 2 'needs a FILE' paths --db
 says 2 'takes no value' paths --json=yes

@@ -348,6 +348,7 @@ static void test_args_usage(void)
 		"--record --db x -p 1 -- true",
 		"--record --db x -p 0",
 		"--record --db x -p 99999999999",
+		"--record --db x -p 1 -p 2",
 		"--duration 0",
 		"--record --db x --duration 1 -- true",
 		"--record --check-config --db x -- true",

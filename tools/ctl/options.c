@@ -84,6 +84,8 @@ static int set_pid(void *context, const struct pp_option *option, const char *va
 
 	if (r < 0 || pid == 0)
 		return r < 0 ? r : -ERANGE;
+	if (options->filter.pid && options->filter.pid != pid)
+		return -EEXIST;
 	options->filter.pid = (uint32_t)pid;
 	return 0;
 }
