@@ -307,6 +307,28 @@ static void test_between(void)
 	free(c.events);
 }
 
+/* Two pairs in turn, where each line moves little and the gap goes up and down by it. */
+static void test_zigzag(void)
+{
+	const double weights[][2] = {
+		{256, 0x1p26}, {0x1p51, 0x1p34}, {32, 0x1p22}, {0x1p52, 0x1p34}};
+	static struct inputs in = {.cnt = 4};
+	struct pathprof_event events[4][2];
+	struct pathprof_combined c;
+
+	for (size_t i = 0; i < in.cnt; i++) {
+		for (size_t e = 0; e < 2; e++)
+			events[i][e] =
+				(struct pathprof_event){.key_lo = e, .weight = weights[i][e]};
+		CU_ASSERT_EQUAL(pathprof_distribution_init(&in.distributions[i], events[i], 2), 0);
+		in.each[i] = &in.distributions[i];
+	}
+	c = combine(PATHPROF_COMBINE_KL, &in, false);
+	CU_ASSERT_EQUAL(violations(&c, &in), 0);
+	CU_ASSERT(c.gap_bits < 1e-9);
+	free(c.events);
+}
+
 static void test_planted_point(void)
 {
 	static struct inputs in;
@@ -370,6 +392,7 @@ static const struct unit_test tests[] = {
 	{"KL of the same is the same", test_same},
 	{"KL of many: those with a say are equally far, nobody is farther", test_many},
 	{"one between two others has no say", test_between},
+	{"two pairs that move in turn are followed to the end", test_zigzag},
 	{"a point that is another is found", test_planted_point},
 	{"refuses what cannot be combined", test_refuses},
 	{"methods have names", test_names},

@@ -99,14 +99,14 @@ static void bend(const struct search *s, size_t to, size_t from, double t, long 
 }
 
 /* How much to move: where the slope is 0, or all of it. */
-static double move(const struct search *s, size_t to, size_t from)
+static long double move(const struct search *s, size_t to, size_t from)
 {
 	double low = 0, high = (double)s->lambda[from], t = high / 2;
 	long double slope, curvature;
 
 	bend(s, to, from, high, &slope, &curvature);
 	if (slope <= 0)
-		return high;
+		return s->lambda[from];
 	for (int i = 0; i < NEWTON_MAX && high - low > 1e-16; i++) {
 		double next;
 
@@ -140,34 +140,51 @@ static void choose(const struct search *s, const long double *distance, size_t *
 	}
 }
 
-static long double gap(const struct search *s, const long double *distance, size_t far)
+/* Weighted mean of the distances: -log Z, which each move of weight raises. */
+static long double mean_distance(const struct search *s, const long double *distance)
 {
 	long double mean = 0;
 
 	for (size_t i = 0; i < s->input_cnt; i++)
 		mean += s->lambda[i] * distance[i];
-	return distance[far] > mean ? distance[far] - mean : 0;
+	return mean;
+}
+
+/*
+ * The gap goes up and down on its way: a line is stale when neither that is the least so far nor
+ * the mean the greatest. Near the end the mean is too flat to tell, and far from it the gap is.
+ */
+struct progress {
+	long double least_gap, greatest_mean;
+	size_t stale;
+};
+
+static void note_progress(struct progress *p, long double gap, long double mean)
+{
+	p->stale = gap < p->least_gap || mean > p->greatest_mean ? 0 : p->stale + 1;
+	p->least_gap = fminl(p->least_gap, gap);
+	p->greatest_mean = fmaxl(p->greatest_mean, mean);
 }
 
 static void find_lambda(struct search *s, struct pathprof_combined *combined)
 {
-	long double distance[PATHPROF_COMBINE_MAX] = {0}, best = INFINITY;
-	size_t far, near, stale = 0;
+	long double distance[PATHPROF_COMBINE_MAX] = {0};
+	struct progress progress = {.least_gap = INFINITY, .greatest_mean = -INFINITY};
+	size_t far, near;
 
 	for (int line = 0;; line++) {
-		long double apart;
-		double moved;
+		long double mean, gap, moved;
 
 		set_mean(s);
 		distances(s, distance);
 		choose(s, distance, &far, &near);
-		apart = gap(s, distance, far);
+		mean = mean_distance(s, distance);
+		gap = fmaxl(distance[far] - mean, 0);
 		combined->distance_bits = (double)(distance[far] / M_LN2l);
-		combined->gap_bits = (double)(apart / M_LN2l);
-		stale = apart < best ? 0 : stale + 1;
-		best = apart < best ? apart : best;
-		if (apart <= GAP_NATS || far == near || line == LINES_MAX ||
-		    stale > 2 * s->input_cnt)
+		combined->gap_bits = (double)(gap / M_LN2l);
+		note_progress(&progress, gap, mean);
+		if (gap <= GAP_NATS || far == near || line == LINES_MAX ||
+		    progress.stale > 2 * s->input_cnt)
 			return;
 		moved = move(s, far, near);
 		s->lambda[far] += moved;
