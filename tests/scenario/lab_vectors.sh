@@ -53,6 +53,18 @@ printf 'edge %s\n' 's a 0 0' 's b 4 2' 'a c 0 0' 'a b 2 0' 'b c 0 -1' 'c d 0 0' 
 	'd t 0 0' >"$tmp/edges"
 same "weights of the published example" "$tmp/edges"
 
+# Paths are as long as functions are deep: all the left ways of 40 diamonds, and all the right ones.
+for i in {0..39}; do
+	printf '%s\n' "n$i l$i" "n$i r$i" "l$i n$((i + 1))" "r$i n$((i + 1))"
+done >"$tmp/deep"
+for way in l r; do
+	printf 'n0' && for i in {0..39}; do printf ' %s%d n%d' $way "$i" $((i + 1)); done && echo
+done >"$tmp/long"
+"$lab" number "$tmp/deep" --interesting "$tmp/long" 2>&1 | grep -v '^edge ' >"$tmp/out"
+awk -v first="0 0" -v last="$(((1 << 40) - 1)) 1" '{ print "path", $0, NR == 1 ? first : last }
+	END { printf "paths %d\ndelta 1.0\n", 2 ^ 40 }' "$tmp/long" >"$tmp/expected"
+same "interesting paths of 81 nodes" "$tmp/expected"
+
 # Spilled paths and those that stay add up to the input.
 sum() { awk '{ n[$1 " " $2 " " $3] += NF > 3 ? $4 : 1 } END { for (k in n) print k, n[k] }' | sort; }
 "$lab" hpt --entries 16 --ways 2 --spill "$tmp/paths" 2>/dev/null | sum >"$tmp/out"

@@ -10,6 +10,7 @@
 
 #include "base/controls.h"
 #include "base/units.h"
+#include "base/vector.h"
 
 void lab_input_init(struct lab_input *in, char **files, int file_cnt)
 {
@@ -34,6 +35,9 @@ void lab_input_release(struct lab_input *in)
 	close_stream(in);
 	free(in->line);
 	in->line = NULL;
+	free(in->column);
+	in->column = NULL;
+	in->column_room = in->column_cnt = 0;
 }
 
 static bool open_next(struct lab_input *in)
@@ -62,8 +66,8 @@ static void split(struct lab_input *in)
 	while ((token = strsep(&rest, " \t\r\n")) != NULL) {
 		if (!*token)
 			continue;
-		if (in->column_cnt == LAB_COLUMNS_MAX)
-			lab_malformed(in, "more than %d columns", LAB_COLUMNS_MAX);
+		if (pp_grow(&in->column, in->column_cnt, &in->column_room) < 0)
+			lab_fail("out of memory");
 		in->column[in->column_cnt++] = token;
 	}
 }

@@ -14,8 +14,6 @@
 #include "pathprof/paths.h"
 #include "pathprof/trace.h"
 
-#define LAB_COLUMNS_MAX 64
-
 /* A file read line by line; columns point into the current line. */
 struct lab_input {
 	char **files; /* what is left of them */
@@ -25,8 +23,8 @@ struct lab_input {
 	uint64_t line_number;
 	char *line;
 	size_t line_size;
-	char *column[LAB_COLUMNS_MAX];
-	size_t column_cnt;
+	char **column; /* as many as the longest line had so far */
+	size_t column_cnt, column_room;
 };
 
 /* No file: standard input. "-" is standard input too. */
