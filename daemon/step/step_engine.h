@@ -103,11 +103,20 @@ struct pp_step_limbo {
 	struct pp_step_target targets[PP_STEP_LIMBO_MAX];
 };
 
+#define PP_STEP_CPU_MAX   8192
+#define PP_STEP_WORD_BITS 64
+
+struct pp_step_mask {
+	unsigned long words[PP_STEP_CPU_MAX / PP_STEP_WORD_BITS];
+};
+
 struct pp_step_pin {
 	bool enabled;
 	uint32_t cpu_cnt; /* CPUs online */
 	struct pp_step_hold *hold;
-	bool moved; /* the stepper's own mask is narrowed */
+	bool moved;               /* the stepper's own mask is narrowed */
+	bool confined;            /* whoever started us keeps us to some CPUs: */
+	struct pp_step_mask home; /* these */
 };
 
 /* Threads of a real-time policy and isolated CPUs: nobody there is touched. */
@@ -154,9 +163,11 @@ bool pp_step_may_leave(struct pp_step_limbo *limbo);
 
 /* ---- step_pin.c */
 
+/* Finds out which CPUs the stepper may use. Before it is tied to one. */
+void pp_step_pin_begin(struct pp_step_pin *pin);
 /* Ties the stepper to a CPU. False: it may not run there, or moves nowhere. */
 bool pp_step_go_to(struct pp_step_pin *pin, int cpu);
-/* Lets the stepper run everywhere again. */
+/* Lets the stepper run wherever it might at first. */
 void pp_step_roam(struct pp_step_pin *pin);
 /*
  * Moves the stepper to the CPU where target runs, before target is seized. There target does not go
@@ -184,7 +195,7 @@ void pp_step_publish_busy(struct pp_step_pin *pin, const struct pp_step_target *
 void pp_step_publish_idle(struct pp_step_pin *pin);
 /* Whether a stepper killed now would leave some target with a trap or mask of ours. */
 void pp_step_publish_harms(struct pp_step_pin *pin, bool harms);
-/* Lets a stepper, which is not the caller, run everywhere again. */
+/* Lets a stepper, which is a child of the caller, run wherever the caller may. */
 void pp_step_free_stepper(pid_t stepper);
 /* Undoes the pin of a dead stepper, and clears debug registers that it left set. */
 void pp_step_unpin_orphan(const struct pp_step_hold *hold);

@@ -602,6 +602,7 @@ static int start(int fd)
 	stepper.holder.daemon_pid = config.daemon_pid;
 	stepper.holder.unprivileged = !pp_privilege_has(PP_PRIVILEGE(CAP_SYS_PTRACE));
 	stepper.holder.pin.hold = map_hold(page_fd);
+	pp_step_pin_begin(&stepper.holder.pin);
 	if (stepper.holder.pin.hold)
 		stepper.holder.silent = &stepper.holder.pin.hold->silent;
 	stepper.stats.breaks = find_breaks(&config);

@@ -5,7 +5,8 @@
  * woken by an interrupt, which under virtualisation costs more than all the rest. The scheduler
  * always prefers the idle CPU, so only affinity helps. docs/stepping.md has figures and risks.
  *
- * Rules: the stepper moves to its target's CPU, before it seizes the target. Only a thread that may
+ * Rules: the stepper moves to its target's CPU, before it seizes the target, unless it was started
+ * with a mask that leaves this CPU out (CPUAffinity=, taskset). Only a thread that may
  * run on every CPU is tied to it; a narrower mask stays as it is. A thread is tied and untied while
  * stopped, so that it can neither fork nor clone in between and hand the narrow mask down; untied
  * with a mask of ones, which says "wherever the cpuset allows"; whoever else sets a mask meanwhile
@@ -27,29 +28,25 @@
 #include <unistd.h>
 
 #define NICE_BEST (-20)
-#define CPU_MAX   8192
-#define WORD_BITS 64
+#define CPU_MAX   PP_STEP_CPU_MAX
+#define WORD_BITS PP_STEP_WORD_BITS
 #define WORD_CNT  (CPU_MAX / WORD_BITS)
 
-struct cpu_mask {
-	unsigned long words[WORD_CNT];
-};
-
 /* The C library's functions would fail on machines with more CPUs than a cpu_set_t holds. */
-static int get_mask(pid_t tid, struct cpu_mask *ret_mask)
+static int get_mask(pid_t tid, struct pp_step_mask *ret_mask)
 {
 	memset(ret_mask, 0, sizeof(*ret_mask));
 	return syscall(SYS_sched_getaffinity, tid, sizeof(*ret_mask), ret_mask) < 0 ? -1 : 0;
 }
 
-static int set_mask(pid_t tid, const struct cpu_mask *mask)
+static int set_mask(pid_t tid, const struct pp_step_mask *mask)
 {
 	return (int)syscall(SYS_sched_setaffinity, tid, sizeof(*mask), mask);
 }
 
 static int set_all(pid_t tid)
 {
-	struct cpu_mask all;
+	struct pp_step_mask all;
 
 	memset(&all, 0xff, sizeof(all));
 	return set_mask(tid, &all);
@@ -57,13 +54,13 @@ static int set_all(pid_t tid)
 
 static int set_one(pid_t tid, int cpu)
 {
-	struct cpu_mask one = {{0}};
+	struct pp_step_mask one = {{0}};
 
 	one.words[cpu / WORD_BITS] = 1ul << (cpu % WORD_BITS);
 	return set_mask(tid, &one);
 }
 
-static uint32_t count(const struct cpu_mask *mask)
+static uint32_t count(const struct pp_step_mask *mask)
 {
 	uint32_t cnt = 0;
 
@@ -72,9 +69,14 @@ static uint32_t count(const struct cpu_mask *mask)
 	return cnt;
 }
 
-static bool is_only(const struct cpu_mask *mask, int cpu)
+static bool has(const struct pp_step_mask *mask, int cpu)
 {
-	return count(mask) == 1 && mask->words[cpu / WORD_BITS] >> (cpu % WORD_BITS) & 1;
+	return mask->words[cpu / WORD_BITS] >> (cpu % WORD_BITS) & 1;
+}
+
+static bool is_only(const struct pp_step_mask *mask, int cpu)
+{
+	return count(mask) == 1 && has(mask, cpu);
 }
 
 static void name(struct pp_step_hold *hold, const struct pp_step_target *target)
@@ -134,7 +136,7 @@ static bool set_nice(pid_t tid, int nice)
 
 static void restore_mask(pid_t tid, int cpu)
 {
-	struct cpu_mask mask;
+	struct pp_step_mask mask;
 
 	if (!get_mask(tid, &mask) && is_only(&mask, cpu))
 		set_all(tid);
@@ -160,9 +162,21 @@ static bool read_place(const struct pp_step_pin *pin, const struct pp_step_targe
 	       ret_stat->cpu >= 0 && ret_stat->cpu < CPU_MAX;
 }
 
+void pp_step_pin_begin(struct pp_step_pin *pin)
+{
+	const long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+	pin->confined = !get_mask(0, &pin->home) && online > 0 && count(&pin->home) < online;
+}
+
+static bool may_use(const struct pp_step_pin *pin, int cpu)
+{
+	return cpu >= 0 && cpu < CPU_MAX && (!pin->confined || has(&pin->home, cpu));
+}
+
 bool pp_step_go_to(struct pp_step_pin *pin, int cpu)
 {
-	if (!pin->enabled || pin->cpu_cnt < 2 || cpu < 0 || cpu >= CPU_MAX || set_one(0, cpu))
+	if (!pin->enabled || pin->cpu_cnt < 2 || !may_use(pin, cpu) || set_one(0, cpu))
 		return false;
 	pin->moved = true;
 	return true;
@@ -170,7 +184,9 @@ bool pp_step_go_to(struct pp_step_pin *pin, int cpu)
 
 void pp_step_roam(struct pp_step_pin *pin)
 {
-	if (pin->moved)
+	if (pin->moved && pin->confined)
+		set_mask(0, &pin->home);
+	else if (pin->moved)
 		set_all(0);
 	pin->moved = false;
 }
@@ -186,7 +202,7 @@ void pp_step_follow(struct pp_step_pin *pin, const struct pp_step_target *target
 void pp_step_pin(struct pp_step_pin *pin, struct pp_step_target *target)
 {
 	struct pp_step_stat stat;
-	struct cpu_mask mask;
+	struct pp_step_mask mask;
 	bool ties;
 
 	if (!read_place(pin, target, &stat) || get_mask(target->tid, &mask))
@@ -214,10 +230,10 @@ void pp_step_unpin(struct pp_step_pin *pin, struct pp_step_target *target)
 
 void pp_step_free_stepper(pid_t stepper)
 {
-	struct cpu_mask mask;
+	struct pp_step_mask mask, own;
 
-	if (!get_mask(stepper, &mask) && count(&mask) == 1)
-		set_all(stepper);
+	if (!get_mask(stepper, &mask) && count(&mask) == 1 && !get_mask(0, &own))
+		set_mask(stepper, &own);
 }
 
 void pp_step_unpin_orphan(const struct pp_step_hold *hold)

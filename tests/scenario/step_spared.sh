@@ -73,9 +73,9 @@ beside() {
 	while :; do
 		alone=$(bursts_beside "-o 0")
 		bursts=$(bursts_beside "-r 5")
-		[ $((bursts * 4)) -lt "$alone" ] && [ $SECONDS -lt $end ] || break
+		[ $((bursts * 6)) -lt "$alone" ] && [ $SECONDS -lt $end ] || break
 	done
-	if [ $((bursts * 4)) -ge "$alone" ] && [ "$bursts" -gt 0 ] && [ "$(counted realtime)" -gt 0 ]; then
+	if [ $((bursts * 6)) -ge "$alone" ] && [ "$bursts" -gt 0 ] && [ "$(counted realtime)" -gt 0 ]; then
 		ok "step_spared_beside ($bursts bursts of $alone, $(counted realtime) passed over)"
 	else
 		not_ok step_spared_beside "$bursts bursts of $alone, $(counted realtime) counted: $(tail -1 "$work/log")"
