@@ -35,6 +35,7 @@
 #include "../../libprofile/core/pp_defined.h"
 #include "../../libprofile/core/pp_front.h"
 #include "../../libprofile/core/pp_segment.h"
+#include "../../libprofile/core/pp_convergent.h"
 #include "../../libprofile/core/pp_tnv.h"
 #include "../../libprofile/core/pp_tuples.h"
 #include "pathprof/trace.h"
@@ -583,6 +584,7 @@ static void print_sizes(void)
 		{"hpt", sizeof(struct pp_hpt)},
 		{"chain", sizeof(struct pp_chain)},
 		{"tnv", sizeof(struct pp_tnv)},
+		{"convergent", sizeof(struct pp_convergent)},
 	};
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)

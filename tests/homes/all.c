@@ -9,6 +9,7 @@
 #include "pp_assoc.h"
 #include "pp_chain.h"
 #include "pp_compress.h"
+#include "pp_convergent.h"
 #include "pp_decode.h"
 #include "pp_defined.h"
 #include "pp_front.h"
@@ -65,6 +66,9 @@ __u32 home_tuple_near(struct pp_hash *h, __u64 from, __u64 to);
 __u32 home_tuple_sample(struct pp_compress *c, const struct pp_compress_config *config, __u32 index,
 			const struct pp_tuple *tuple);
 void home_tnv_add(struct pp_tnv *t, const struct pp_tnv_config *config, __u64 value, __u64 count);
+void home_convergent_init(struct pp_convergent *c, __u64 seed);
+__u32 home_convergent_step(struct pp_convergent *c, const struct pp_convergent_config *config,
+			   __u64 value);
 void home_decode(const __u8 *code, __u32 len, __u64 pc, struct pp_insn *ret_insn);
 
 __u64 home_fold(__u64 x, __u32 bits)
@@ -211,6 +215,17 @@ __u32 home_tuple_sample(struct pp_compress *c, const struct pp_compress_config *
 void home_tnv_add(struct pp_tnv *t, const struct pp_tnv_config *config, __u64 value, __u64 count)
 {
 	pp_tnv_add(t, config, value, count);
+}
+
+void home_convergent_init(struct pp_convergent *c, __u64 seed)
+{
+	pp_convergent_init(c, seed);
+}
+
+__u32 home_convergent_step(struct pp_convergent *c, const struct pp_convergent_config *config,
+			   __u64 value)
+{
+	return pp_convergent_step(c, config, value);
 }
 
 void home_decode(const __u8 *code, __u32 len, __u64 pc, struct pp_insn *ret_insn)

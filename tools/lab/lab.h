@@ -111,6 +111,7 @@ int lab_hash(int argc, char **argv);
 int lab_compress(int argc, char **argv);
 int lab_paths(int argc, char **argv);
 int lab_hpt(int argc, char **argv);
+int lab_converge(int argc, char **argv);
 int lab_overlap(int argc, char **argv);
 int lab_compare(int argc, char **argv);
 int lab_combine(int argc, char **argv);

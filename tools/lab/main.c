@@ -16,6 +16,12 @@ static const struct lab_command commands[] = {
 	 "FROM KIND TARGET TAKEN NEXT [EVENTS] -> START LENGTH OUTCOMES EVENTS", lab_paths},
 	{"hpt", "[--entries 512] [--ways 4] [--policy lfu|tail] [--spill] [FILE...]",
 	 "START LENGTH OUTCOMES [COUNT] -> START LENGTH OUTCOMES COUNT", lab_hpt},
+	{"converge",
+	 "[--entries 10] [--clear 2000] [--interval 2000] [--heuristic increasing|bounds] "
+	 "[--increase 2] [--decrease 4] [--back-off 100] [--random] [--seed 1] [FILE...]",
+	 "SITE VALUE -> SITE EXECUTIONS PROFILED LVP INV-1 INV-N, of all INV-1 INV-N, "
+	 "VALUE:COUNT...",
+	 lab_converge},
 	{"overlap", "A B", "percent of two profiles KEY<TAB>COUNT that is the same", lab_overlap},
 	{"compare", "ACTUAL ASSUMED [--branches] [--epsilon E] [--json]",
 	 "how different two profiles are: KEY<TAB>COUNT -> name value", lab_compare},
