@@ -31,7 +31,7 @@ struct pp_step_post {
  */
 bool pp_step_post_takes(struct pp_step_post *post, const struct pp_sample *sample, int here,
 			uint64_t now_ns);
-/* Nobody is worth waiting for there: the next sample says where to go. */
+/* Ends the wait there without a burst: the next sample says where to go. */
 void pp_step_post_leave(struct pp_step_post *post);
 /* The stepper may not go there: it takes the next fresh sample. */
 void pp_step_post_give_up(struct pp_step_post *post);

@@ -125,7 +125,7 @@ int pathprof_drift_dispersion(const struct pathprof_distribution *const *windows
 int pathprof_drift_dispersion_degrees(const struct pathprof_distribution *const *windows,
 				      size_t cnt, double *ret_dispersion, double *ret_degrees);
 /*
- * What to take for the dispersion where one was measured with so many degrees of freedom (0: none
+ * The dispersion to reckon with, where one was measured with so many degrees of freedom (0: none
  * was). Few of them are mostly chance. Of clustered counts (it is known which samples came in one
  * burst) it should be 1, that of independent bursts, and what was measured outweighs this only as
  * its degrees grow. That of others is 0, unknown, below a hundred degrees, and then its upper end.
