@@ -2,7 +2,9 @@
 /* See export_world.h. */
 #include "export_world.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "elf_writer.h"
 #include "test_code.h"
@@ -91,4 +93,34 @@ void export_world_fill(struct export_world *w)
 							  EXPORT_WORLD_AT + 0x0c, 3),
 			0);
 	export_world_settle(w);
+}
+
+static uint8_t *unzip(const char *bytes, size_t size, size_t *ret_size)
+{
+	size_t room = 1 << 20;
+	uint8_t *out = malloc(room);
+	z_stream z = {.next_in = (uint8_t *)bytes,
+		      .avail_in = (uInt)size,
+		      .next_out = out,
+		      .avail_out = (uInt)room};
+
+	CU_ASSERT_EQUAL(inflateInit2(&z, MAX_WBITS + 16), Z_OK);
+	CU_ASSERT_EQUAL(inflate(&z, Z_FINISH), Z_STREAM_END);
+	*ret_size = z.total_out;
+	inflateEnd(&z);
+	return out;
+}
+
+PpPprof__Profile *export_world_pprof(char *text, size_t size)
+{
+	size_t packed_size;
+	uint8_t *packed = unzip(text, size, &packed_size);
+	PpPprof__Profile *p = pp_pprof__profile__unpack(NULL, packed_size, packed);
+
+	free(packed);
+	free(text);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+	if (!p)
+		abort(); /* for those who read without knowing CUnit */
+	return p;
 }

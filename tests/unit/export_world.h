@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "pathprof/export.h"
+#include "pprof.pb-c.h"
 
 /* In the file; the text segment begins at this offset, its vaddr is WRITER_TEXT. */
 #define EXPORT_WORLD_AT 0x1000
@@ -32,5 +33,8 @@ void export_world_range(struct export_world *w, uint64_t start, uint64_t last, b
 void export_world_settle(struct export_world *w);
 /* Begins, and settles: f called from outside, three times round, g called once. */
 void export_world_fill(struct export_world *w);
+
+/* The pprof profile that text is. Frees text; the caller frees the profile. */
+PpPprof__Profile *export_world_pprof(char *text, size_t size);
 
 #endif
