@@ -6,11 +6,10 @@
  * always prefers the idle CPU, so only affinity helps. docs/stepping.md has figures and risks.
  *
  * Rules: the stepper moves to its target's CPU, before it seizes the target, unless it was started
- * with a mask that leaves this CPU out (CPUAffinity=, taskset). Only a thread that may
- * run on every CPU is tied to it; a narrower mask stays as it is. A thread is tied and untied while
- * stopped, so that it can neither fork nor clone in between and hand the narrow mask down; untied
- * with a mask of ones, which says "wherever the cpuset allows"; whoever else sets a mask meanwhile
- * wins.
+ * with a mask that leaves this CPU out (CPUAffinity=, taskset). Only a thread that may run on every
+ * CPU is tied to it; a narrower mask stays as it is. A thread is tied and untied while stopped, so
+ * that it can neither fork nor clone in between and hand the narrow mask down; untied with a mask
+ * of ones, which says "wherever the cpuset allows"; whoever else sets a mask meanwhile wins.
  *
  * On a busy machine the pair would also wait for its turn behind every other runnable thread, once
  * a step, a thousand times longer than the step. So the tied thread gets the highest nice value
